@@ -8,7 +8,16 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from rbdhw.protocol import BASE_HELD, CONTACT, FORCE_LIMITS, FUNCTIONS, HOLDING, NEXT_STATE, PARAMETERS
+from rbdhw.protocol import (
+    BASE_HELD,
+    CONTACT,
+    FORCE_LIMITS,
+    FUNCTIONS,
+    HOLDING,
+    NEXT_STATE,
+    PARAMETERS,
+    TRACKED,
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +130,7 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys((NEXT_STATE, "x", "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
     **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),
     **dict.fromkeys(("tau_slope", "tau_curvature", *FORCE_LIMITS), _VECTOR),
+    **dict.fromkeys((TRACKED, "p_ref", "p_weight"), ArrayKind(("tracked", 3))),
     "C": ArrayKind(("nx",)),
     **dict.fromkeys(("y", "y_weight"), ArrayKind(("rows",))),
     "K": ArrayKind(("nv", "ndx")),
@@ -146,12 +156,13 @@ def kind_of(array: str, function: str | None = None) -> ArrayKind:
 def results_of(function: str, sizes: Mapping[str, int], extended: bool) -> tuple[str, ...]:
     """Return the names of a function's results, or with optional ones, for a robot with these sizes.
 
-    There are no derivatives by damping and gains of contacts that are constants.
+    There are no derivatives by damping and gains of contacts that are constants, and no positions of frames
+    that are not tracked.
     """
     entry = FUNCTIONS[function]
     names = entry.outputs + entry.optional_outputs if extended else entry.outputs
-    constant = sizes[HOLDING] == 0
-    return tuple(name for name in names if not (constant and HOLDING in kind_of(name, function).dimensions))
+    absent = {axis for axis in (HOLDING, "tracked") if sizes[axis] == 0}
+    return tuple(name for name in names if absent.isdisjoint(kind_of(name, function).dimensions))
 
 
 SOLVE_INPUTS: dict[str, tuple[str | int, ...]] = {

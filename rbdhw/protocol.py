@@ -82,6 +82,9 @@ class Function:
 NEXT_STATE = "x_next"
 """The array of the state after a step in time: the configuration, then the velocity."""
 
+TRACKED = "p_next"
+"""The array of the positions of frames behind a step, in builds whose rollouts have costs of them."""
+
 PARAMETERS = "parameters"
 """The inertial parameters of chosen links: mass, centre of mass, and inertia about it."""
 
@@ -191,7 +194,7 @@ FUNCTIONS: dict[str, Function] = {
         12,
         "state after a step by semi-implicit Euler",
         _BY_STEP,
-        ("x_next",),
+        (NEXT_STATE, TRACKED),
         algorithms=("axes", "inverse", "products", "forward"),
         cost_like="id",
     ),
@@ -286,7 +289,7 @@ FUNCTIONS: dict[str, Function] = {
         29,
         "state after a step with contacts by semi-implicit Euler",
         _BY_CONTACT_STEP,
-        ("x_next",),
+        (NEXT_STATE, TRACKED),
         algorithms=("axes", "inverse", "products", "forward", "contacts"),
         cost_like="id",
     ),
@@ -404,7 +407,7 @@ COMMANDS: dict[str, Function] = {
     LOAD_COST: Function(
         19,
         "load the reference and the weights of one step",
-        ("x_ref", "x_weight", "tau_weight", "row", "y", "y_weight"),
+        ("x_ref", "x_weight", "tau_weight", "row", "y", "y_weight", "p_ref", "p_weight"),
         (),
     ),
     LOAD_GAINS: Function(

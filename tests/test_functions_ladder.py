@@ -1,6 +1,7 @@
 """Every function of the registry, from Pinocchio over each representation to the hardware and the tables."""
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,7 +15,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import plan_build
-from rbdhw.protocol import CODES, FUNCTIONS
+from rbdhw.protocol import CODES, FUNCTIONS, TRACKED
 from rbdhw.robot.link_frames import choose_frames, choose_spheres
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robots import path
@@ -28,6 +29,7 @@ from tests.support.graph_results import assert_graph_is_golden
 from tests.support.mechanisms import mechanism
 from tests.support.rtl_cores import expected, requests, responses
 from tests.support.strategies import random_states
+from tests.support.tracking import tracking
 
 EVERY = pytest.mark.parametrize("function", FUNCTIONS)
 
@@ -35,13 +37,17 @@ II = {"pipeline": 4, "array": 16}
 
 
 def robot_of(function: str) -> Robot:
-    """Return two joints, with the frame of the last link, a contact or spheres, if the function needs any."""
+    """Return two joints, with the frame of the last link, a contact or spheres, if the function needs any.
+
+    Steps that may track frames do.
+    """
     entry = FUNCTIONS[function]
+    tracks = TRACKED in entry.outputs
     contacts = (("tip", "point"),) if entry.touches else ()
-    frames = ("tip",) if entry.framed else ()
+    frames = ("tip",) if entry.framed or tracks else ()
     spheres = (("tip@0:0:0", 0.1), ("upper_arm@0:0:0.1", 0.0), ("world@0.3:0.1:0", 0.2)) * entry.clears
     chosen = {"frames": frames, "contacts": contacts, "contact_axes": "local", "spheres": spheres}
-    return load_mounted(path("toy"), Mounting(**chosen))
+    return replace(load_mounted(path("toy"), Mounting(**chosen)), tracks=tracks)
 
 
 def pendulum_of(function: str) -> Robot:
@@ -55,7 +61,9 @@ def pendulum_of(function: str) -> Robot:
     if FUNCTIONS[function].clears:
         return choose_spheres(pendulum, [("b0@0.1:0.2:0.3", 0.1), ("world@0:0.5:0", 0.0)])
     if FUNCTIONS[function].touches:
-        return with_contacts(pendulum, 1, "local")
+        pendulum = with_contacts(pendulum, 1, "local")
+    if TRACKED in FUNCTIONS[function].outputs:
+        return tracking(pendulum, "b0@0.1:0.2:0.3")
     return choose_frames(pendulum, ["b0"], "local") if FUNCTIONS[function].framed else pendulum
 
 

@@ -259,7 +259,13 @@ def _read_interface(
     if stream.horizon is not None and step is not None:
         means = MPPI in stream.functions
         parts = tuple(stream.rollout)
-        shape = RolloutShape(stream.horizon, robot.nq, step, parts, stream.hold, means, stream.cost_rows)
+        shape = RolloutShape(
+            *(stream.horizon, robot.nq, step, parts),
+            hold=stream.hold,
+            means=means,
+            cost_rows=stream.cost_rows,
+            tracking=robot.tracks,
+        )
     loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
     return program_interface(
         programs,

@@ -1,7 +1,7 @@
 """The cost of a step of a rollout: weighted errors, squared and added, in formats that hold every value.
 
-An error (:mod:`rbdhw.fixed.state_error`) is the difference of a word of the state and its reference, or a
-force. Its weight is the root of the user's, scaled so that an error as large as
+An error (:mod:`rbdhw.fixed.state_error`) is the difference of a word of the state, or of a frame's position,
+and its reference, or a force. Its weight is the root of the user's, scaled so that an error as large as
 the word's whole format becomes one at most. The product is rounded to :data:`WEIGHTED`, squared and added
 exactly, and the sum of a step is rounded to :data:`COST_POINT` bits behind the binary point. So nothing
 overflows.
@@ -47,6 +47,11 @@ class CostTerm(ErrorTerm):
     """A term of the cost: an error and the name of its weight."""
 
     weight: str
+
+    @property
+    def weight_of(self) -> str:
+        """The array of the weight: ``x_weight``, ``p_weight`` or ``tau_weight``."""
+        return WordName.parse(self.weight).array
 
     @property
     def weighted_drop(self) -> int:
@@ -103,13 +108,21 @@ class Residual:
         return round_half_up(total, PRODUCT_DROP)
 
 
-def cost_terms(state: Sequence[Word], forces: Sequence[Word], nq: int) -> tuple[CostTerm, ...]:
-    """Return the terms of words of the state and of forces, in this order; ``nq`` as in the robot."""
+def cost_terms(
+    state: Sequence[Word], forces: Sequence[Word], nq: int, positions: Sequence[Word] = ()
+) -> tuple[CostTerm, ...]:
+    """Return the terms of words of the state, of ``positions`` of frames, and of forces, in this order.
+
+    ``nq`` is that of the robot.
+    """
     terms = []
     for term in error_terms(state, "x_ref", nq):
         assert term.reference is not None
         weight = replace(WordName.parse(term.reference), array="x_weight")
         terms.append(CostTerm(term.word, term.reference, str(weight)))
+    for word in positions:
+        name = WordName.parse(word.name)
+        terms.append(CostTerm(word, *(str(replace(name, array=array)) for array in ("p_ref", "p_weight"))))
     for word in forces:
         weight = replace(WordName.parse(word.name), array="tau_weight")
         terms.append(CostTerm(word, None, str(weight)))
@@ -117,8 +130,8 @@ def cost_terms(state: Sequence[Word], forces: Sequence[Word], nq: int) -> tuple[
 
 
 def cost_residuals(terms: Sequence[CostTerm], count: int) -> tuple[Residual, ...]:
-    """Return so many residuals from the errors among the terms of a cost."""
-    errors = tuple(term for term in terms if term.reference is not None)
+    """Return so many residuals from the errors of the state among the terms of a cost."""
+    errors = tuple(term for term in terms if term.weight_of == "x_weight")
     return tuple(Residual(number, errors) for number in range(count))
 
 
@@ -133,7 +146,7 @@ def stage_cost(
     row: Mapping[str, Integers | int],
     residuals: Sequence[Integers] = (),
 ) -> Integers:
-    """Return the cost (N,) of a step, for words (N,) of the state behind it and of its forces.
+    """Return the cost (N,) of a step, for words (N,) of what is behind it and of its forces.
 
     ``residuals`` (N,) are those of :func:`weighted_residuals`.
     """

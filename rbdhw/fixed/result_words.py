@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rbdhw.arrays import Element, WordName, is_optional
 from rbdhw.graph.graph import Edge, Graph
+from rbdhw.protocol import TRACKED
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,15 @@ def result_words(graph: Graph) -> tuple[ResultWord, ...]:
     """Return the words of all functions' results, in the order of the graph's outputs.
 
     The elements of a function that are the same node, but for the sign, are one word, in the node's number
-    format. Those that travel with every task and those that travel on request have words of their own.
+    format. Those that travel with every task and those that travel on request have words of their own, and so
+    has each tracked position, which costs something by itself.
     """
     groups: dict[Hashable, list[tuple[str, Edge]]] = {}
     for name, edge in graph.outputs:
         word = WordName.parse(name)
-        groups.setdefault((word.function, is_optional(name), edge.node, edge.shift), []).append((name, edge))
+        alone = word.index if word.array == TRACKED else None
+        key = (word.function, is_optional(name), edge.node, edge.shift, alone)
+        groups.setdefault(key, []).append((name, edge))
     return tuple(_join(outputs) for outputs in groups.values())
 
 

@@ -15,7 +15,10 @@ from rbdhw.fixed.feedback import Feedback
 from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.state_error import error_terms
-from rbdhw.protocol import ROLLOUT, ROW_INPUTS
+from rbdhw.protocol import NEXT_STATE, ROLLOUT, ROW_INPUTS, TRACKED
+
+POSITION_BITS = 25
+"""The bits of a frame's position, whose error is not rounded."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ class RolloutShape:
 
     Steps are those of ``function``. ``parts`` are some of :data:`rbdhw.protocol.ROLLOUT_PARTS`. A sample is
     held for ``hold`` steps, a power of two: step k takes that of number k // hold. ``means`` states whether
-    the accelerator takes means of samples. Costs have ``cost_rows`` residuals beside the errors.
+    the accelerator takes means of samples. Costs have ``cost_rows`` residuals beside the errors, and if
+    they are ``tracking`` also the positions of frames that steps give.
     """
 
     horizon: int
@@ -34,6 +38,7 @@ class RolloutShape:
     hold: int = 1
     means: bool = False
     cost_rows: int = 0
+    tracking: bool = False
 
 
 class StepWords(Protocol):
@@ -50,7 +55,7 @@ class StepWords(Protocol):
 
 @dataclass(frozen=True)
 class StateWord:
-    """A word of a state: as an input of a step, and its place among the results; None for always zero."""
+    """A word behind a step: as it goes on, and its place among the results; None for always zero."""
 
     word: Word
     place: int | None
@@ -58,12 +63,31 @@ class StateWord:
 
 def state_words(step: StepWords, nq: int) -> tuple[StateWord, ...]:
     """Return the words of a state in the order of slots, with the results from which they go back."""
-    results = {WordName.parse(word.name).index[0]: k for k, word in enumerate(step.outputs)}
+    results = {WordName.parse(word.name).index[0]: k for k, word in enumerate(next_words(step))}
     words = []
     for word in step.inputs:
         name = WordName.parse(word.name)
         if name.array in ("q", "v"):
             words.append(StateWord(word, results.get(name.index[0] + (nq if name.array == "v" else 0))))
+    return tuple(words)
+
+
+def next_words(step: StepWords) -> tuple[Word, ...]:
+    """Return the words of the state behind a step, which are the first of its results."""
+    return tuple(word for word in step.outputs if word.array == NEXT_STATE)
+
+
+def tracked_words(step: StepWords, shape: RolloutShape) -> tuple[StateWord, ...]:
+    """Return the words of frames' positions behind a step that cost something, in a common format."""
+    places = [k for k, word in enumerate(step.outputs) if shape.tracking and word.array == TRACKED]
+    formats = [step.outputs[place].format for place in places]
+    exponent = max((format_.width - 1 - format_.binary_point for format_ in formats), default=0)
+    common, words = Format(POSITION_BITS, POSITION_BITS - 1 - exponent), []
+    for place in places:
+        word = step.outputs[place]
+        name = str(replace(WordName.parse(word.name), function=None))
+        limited = Word(name, word.unit, -1, common, common.lowest, common.highest)
+        words.append(StateWord(limited, place))
     return tuple(words)
 
 
@@ -114,8 +138,9 @@ def answered_as(word: Word) -> str:
 
 
 def rollout_terms(step: StepWords, shape: RolloutShape) -> tuple[CostTerm, ...]:
-    """Return the terms of a cost: the words of the state, then those of the forces."""
-    return cost_terms(_words(step, shape), force_words(step), shape.nq)
+    """Return the terms of a cost: the words of the state, of frames' positions, then those of the forces."""
+    positions = [each.word for each in tracked_words(step, shape)]
+    return cost_terms(_words(step, shape), force_words(step), shape.nq, positions)
 
 
 def rollout_residuals(step: StepWords, shape: RolloutShape) -> tuple[Residual, ...]:

@@ -15,7 +15,7 @@ ERROR_BITS = 27
 
 @dataclass(frozen=True)
 class ErrorTerm:
-    """An element of the state less its ``reference``, or a force, whose reference is None.
+    """An element of the state or of a position less its ``reference``, or a force, whose reference is None.
 
     An error of an angle without limits is at most half a turn.
     """

@@ -68,6 +68,8 @@ class Horizons:
         C: Any = None,
         y: Any = None,
         W: Any = None,
+        placement_ref: Any = None,
+        position_weight: Any = None,
         x_nominal: Any = None,
         K: Any = None,
         contact: Any = None,
@@ -101,7 +103,9 @@ class Horizons:
         the state behind the step less ``x_ref``, times ``Q``, (K, nq + nv) or (nq + nv,) each; and of the
         forces, times ``R``, (K, nv) or (nv,). With ``--cost-rows`` there are also ``C`` d - ``y``, times
         ``W``: ``C`` (rows, 2 nv) for the difference d of the state and ``x_ref``, in the tangent space, and
-        (K, rows) or (rows,). Without ``states`` only the cost is sent.
+        (K, rows) or (rows,). With ``--frames`` there are also the positions of frames less those in
+        ``placement_ref``, (K, frames, 4, 4) or (frames, 4, 4), times ``position_weight``, (K, frames, 3) or
+        (frames, 3). Without ``states`` only the cost is sent.
 
         In a build with ``--rollout gains``, ``K`` times the difference of the state before the step and
         ``x_nominal`` is added to the forces: (K, nv, 2 nv) or (nv, 2 nv), in the tangent space, and
@@ -116,6 +120,7 @@ class Horizons:
         arrays |= {"base_v": base_v, "base_a": base_a, "gravity": gravity, "holding": holding}
         rows = {"tau": tau, "std": std, "x_ref": x_ref, "Q": Q, "R": R, "x_nominal": x_nominal, "K": K}
         rows |= {"C": C, "y": y, "W": W, "contact": contact}
+        rows |= {"placement_ref": placement_ref, "position_weight": position_weight}
         check_taken(self.robot, [name for name, array in rows.items() if array is not None])
         software = isinstance(self._engine.source.content, Software)
         if software:
@@ -142,7 +147,7 @@ class Horizons:
             first = {name: array[rest] for name, array in first.items()}
         problem, sampling, steps = rollout_of(problems, first, rows, hold)
         answers = engine.follow(problem, sampling, steps, every)
-        costs = any(rows[name] is not None for name in ("Q", "R", "W"))
+        costs = any(rows[name] is not None for name in ("Q", "R", "W", "position_weight"))
         results = {name: answers[name] for name in (*["states"] * states, *["cost"] * costs)}
         status = limited.flagged(np.zeros(len(limited.status), np.int64), results)
         results |= {"first_flagged": 1 * (status != 0), "status": status}
@@ -205,9 +210,9 @@ class Horizons:
         of a sample is exp(-cost / temperature). The ``problem`` has the arrays of :meth:`solve`; with
         ``warm``, ``tau`` is that of an earlier mean or solution, ``shift`` steps later.
 
-        An accelerator has the costs of ``Q``, ``R`` and as many rows ``W`` as its build, limits of its
-        domain, and samples without correlation. It does not tell the states and the cost of the mean, which
-        are not a number.
+        An accelerator has the costs of ``Q``, ``R`` and as many rows ``W`` as its build, with ``--frames``
+        ``position_weight``, limits of its domain, and samples without correlation. It does not tell the
+        states and the cost of the mean, which are not a number.
 
         Raises
         ------

@@ -29,6 +29,7 @@ from rbdhw.model.packets import NOT_FINITE
 from rbdhw.model.rollouts.codec import check, flagged, prepare_checked
 from rbdhw.model.rollouts.diagnosis import explain_rollouts
 from rbdhw.model.rollouts.parts import ARRAYS
+from rbdhw.model.rollouts.positions import OF_POSITIONS
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import BASE, CONTACT, FUNCTIONS, HOLDING, MPPI, PARAMETERS, ROLLOUT, SOLVE
 from rbdhw.runtime.archive import read_archive
@@ -41,6 +42,7 @@ Array = NDArray[np.float64]
 
 _OF_ROLLOUTS = (
     *("q", "v", "tau", "h", "std", "seed", "x_ref", "Q", "R", "C", "y", "W", "x_nominal", "K", "contact"),
+    *OF_POSITIONS,
 )
 
 CONTROLS = {

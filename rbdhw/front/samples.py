@@ -16,6 +16,7 @@ from rbdhw.fixed.normal import normal_samples
 from rbdhw.front.solve import BOUNDS, Problems, one_of
 from rbdhw.model.arrays import as_numbers, as_whole
 from rbdhw.model.rollouts.mean_codec import mean_task
+from rbdhw.model.rollouts.positions import OF_POSITIONS
 from rbdhw.model.rollouts.samples import MOST_SEED
 from rbdhw.protocol import CONTACT
 from rbdhw.software.solver import sizes_of
@@ -26,14 +27,17 @@ Array = NDArray[np.float64]
 MOST_SAMPLES = 1 << 20
 """The most samples of a problem."""
 
-_ROWS = {
-    **dict.fromkeys(("tau", "R", "K", "std"), "nv"),
-    **dict.fromkeys(("x_ref", "x_nominal"), "nx"),
-    **dict.fromkeys(("y", "W"), "rows"),
-    "Q": "ndx",
-    CONTACT: "contacts",
+_ROWS: dict[str, tuple[str | int, ...]] = {
+    **dict.fromkeys(("tau", "R", "std"), ("nv",)),
+    **dict.fromkeys(("x_ref", "x_nominal"), ("nx",)),
+    **dict.fromkeys(("y", "W"), ("rows",)),
+    "K": ("nv", "ndx"),
+    "Q": ("ndx",),
+    CONTACT: ("contacts",),
+    "placement_ref": ("frames", 4, 4),
+    "position_weight": ("frames", 3),
 }
-"""The arrays of rollouts that have a row for each step, and the axis behind."""
+"""The arrays of rollouts that have a row for each step, and the axes behind."""
 
 _PROBLEM = {
     "tau": ("tau", 0, 0, 1.0),
@@ -45,6 +49,8 @@ _PROBLEM = {
     "Q": ("Q", 1, 1, 2.0),
     "y": ("y", 1, 1, 1.0),
     "W": ("W", 1, 1, 2.0),
+    "placement_ref": ("placement_ref", 1, 1, 1.0),
+    "position_weight": ("position_weight", 1, 1, 2.0),
 }
 """What becomes of rows in a problem: the array, the knots before the first row, whether the last knot has a
 row, and a factor."""
@@ -108,18 +114,20 @@ def rollout_of(
     for name, other in (("Q", "x_ref"), ("C", "x_ref"), ("K", "x_nominal"), ("std", "seed")):
         if name in given and other not in {**given, **first}:
             raise InputError(f"array '{other}'", "missing", f"one beside {name}")
+    if not robot.frames and (lost := sorted(given.keys() & {*OF_POSITIONS})):
+        remedy = "generate with --frames LINK"
+        raise InputError(f"array '{lost[0]}'", "this build has no frames", "none", remedy)
     of_all = {name: given.pop(name) for name in ("C",) if name in given}
     sizes = sizes_of(robot, steps, len(of_all["C"]) if "C" in of_all and of_all["C"].ndim else 0)
     whole = {}
     for name, array in given.items():
-        axes = ("steps", _ROWS[name], *(("ndx",) if name == "K" else ()))
-        whole[name] = one_of(name, array, axes, sizes)
+        whole[name] = one_of(name, array, ("steps", *_ROWS[name]), sizes)
     arrays = {
         name: factor * _padded(whole[row], before, knots + knot)
         for row, (name, before, knot, factor) in _PROBLEM.items()
         if row in whole
     }
-    for name in arrays.keys() & {"Q", "W"}:
+    for name in arrays.keys() & {"Q", "W", "position_weight"}:
         arrays[name][0] = 0.0  # the first state costs nothing
     start = {name: first[name][0] for name in ("q", "v", "h") if name in first}
     problem, _ = problems.complete(start | arrays | of_all, None, 0)

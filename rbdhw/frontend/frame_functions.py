@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rbdhw.dynamics.kinematics import frame_motion
+from rbdhw.dynamics.kinematics import FrameMotion, frame_motion
 from rbdhw.dynamics.regressor import regressor
 from rbdhw.dynamics.shared_axes import Configuration
 from rbdhw.frontend.forward_dynamics import ForwardDynamics
 from rbdhw.frontend.result_elements import Results
 from rbdhw.frontend.setting import Setting
 from rbdhw.robot.link_frames import chosen_frames
-from rbdhw.scalar import Scalar
+from rbdhw.scalar import Scalar, stage
 
 Vector = list[Scalar]
 
@@ -43,9 +43,26 @@ def positions(setting: Setting) -> tuple[Results, ...]:
     ]
     gather = setting.coupling.gather
     return (
-        [[row[3] for row in frame.placement[:3]] for frame in frames],
+        list(map(_origin, frames)),
         [list(map(gather, frame.jacobian[:3])) for frame in frames],
     )
+
+
+def tracked(setting: Setting, state: Vector) -> tuple[Results, ...]:
+    """Return the positions of frames in the world in the ``state`` (nq + nv) behind a step, if asked for."""
+    robot, rest = setting.robot, [0.0] * len(setting.v)
+    if not robot.tracks:
+        return ()
+    with stage(2):
+        poses = setting.task.behind(state[: robot.nq]).poses
+        motions = (
+            frame_motion(robot, frame, poses, rest, rest, in_world=True) for frame in chosen_frames(robot)
+        )
+        return (list(map(_origin, motions)),)
+
+
+def _origin(motion: FrameMotion) -> Vector:
+    return [row[3] for row in motion.placement[:3]]
 
 
 def by_external_forces(setting: Setting, forward: ForwardDynamics) -> tuple[Results, ...]:

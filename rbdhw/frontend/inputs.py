@@ -109,10 +109,7 @@ class Task:
         with region("decode"):
             self.state_q = self._vector("q", robot.nq)
             self.state_v = self._vector("v", robot.nv)
-            self.q = [
-                coordinate if angle else self._factor_of(coordinate)
-                for coordinate, angle in zip(self.state_q, self._angles, strict=True)
-            ]
+            self.q = self._factors(self.state_q)
             self.v = [self._factor_of(velocity) for velocity in self.state_v]
             self.a = self._vector("a", robot.nv)
             self.tau = self._vector("tau", robot.nv)
@@ -144,6 +141,12 @@ class Task:
         moved.q, moved.v, moved._accumulates = q, v, False
         for known in ("coordinates", "floating", "held_base", "poses"):
             vars(moved).pop(known, None)
+        return moved
+
+    def behind(self, q: list[Scalar]) -> Task:
+        """Return the task at a configuration as wide as that of the state."""
+        moved = self.at(self._factors(q), self.v)
+        moved._accumulates = self._accumulates
         return moved
 
     @cached_property
@@ -244,6 +247,11 @@ class Task:
     def _angles(self) -> list[bool]:
         joints = (body.joint for body in self._robot.bodies if body.joint.mimic is None)
         return [angle for joint in joints for angle in joint.kind.angles]
+
+    def _factors(self, q: list[Scalar]) -> list[Scalar]:
+        """Return a configuration as products read it; angles stay as they are."""
+        pairs = zip(q, self._angles, strict=True)
+        return [coordinate if angle else self._factor_of(coordinate) for coordinate, angle in pairs]
 
     def _factor_of(self, value: Scalar) -> Scalar:
         """Return a number of the state as products read it."""

@@ -35,7 +35,7 @@ def read(urdf: Path, options: BuildOptions, progress: Progress = silent) -> tupl
 def load(urdf: Path, options: BuildOptions, progress: Progress = silent) -> Robot:
     """Return the robot of a URDF file with the requested base and gravity, whatever functions it can have."""
     progress("reading the robot")
-    return load_mounted(urdf, options.mounting)
+    return replace(load_mounted(urdf, options.mounting), tracks=options.tracks)
 
 
 def rooted(

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rbdhw.dynamics.clearance import clearances
-from rbdhw.frontend.frame_functions import by_external_forces, force_regressor, kinematics, positions
+from rbdhw.frontend.frame_functions import (
+    by_external_forces,
+    force_regressor,
+    kinematics,
+    positions,
+    tracked,
+)
+from rbdhw.frontend.integrators import Integrator
 from rbdhw.frontend.quantities import Quantities
 from rbdhw.frontend.result_elements import Results
 from rbdhw.frontend.second_order import (
@@ -43,6 +50,11 @@ def _hfd(x: Quantities) -> Arrays:
     return parts if held is None else tuple(map(held.clear_pairs, parts))
 
 
+def _step(x: Quantities, integrator: Integrator) -> Arrays:
+    state = integrator.euler()
+    return (state, *tracked(x.setting, state))
+
+
 def _com(x: Quantities) -> Arrays:
     return ([*x.whole.centre], x.whole.velocity, x.whole.jacobian, x.whole.acceleration)
 
@@ -66,11 +78,11 @@ RECORDINGS: dict[str, Callable[[Quantities], Arrays]] = {
     "sfd": _sfd,
     "hid": lambda x: force_hessian(x.second.state, x.second.contraction),
     "hfd": _hfd,
-    "step": lambda x: (x.integrator.euler(),),
+    "step": lambda x: _step(x, x.integrator),
     "dstep": lambda x: x.integrator.euler_derivatives(),
     "rk4": lambda x: (x.integrator.runge_kutta(),),
     "drk4": lambda x: x.integrator.runge_kutta_derivatives(),
-    "cstep": lambda x: (x.contact_integrator.euler(),),
+    "cstep": lambda x: _step(x, x.contact_integrator),
     "dcstep": lambda x: x.contact_integrator.euler_derivatives(),
     "kin": lambda x: kinematics(x.setting),
     "pose": lambda x: kinematics(x.setting)[:1],

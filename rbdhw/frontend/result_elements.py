@@ -9,7 +9,7 @@ from rbdhw.arrays import ArrayKind, WordName, kind_of
 from rbdhw.graph.graph import Edge, Graph, Op
 from rbdhw.graph.trace import equal
 from rbdhw.passes.prune import prune
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import FUNCTIONS, TRACKED
 from rbdhw.robot.model import Robot
 from rbdhw.scalar import Scalar, is_zero
 
@@ -23,7 +23,7 @@ def result_elements(
     """Yield the name and value of each such element of a function's arrays; further ``values`` are ignored.
 
     Structural zeros are left out, and so are the ones of :meth:`ArrayKind.is_one`, and the first of two
-    elements that :class:`ArrayKind` calls exchangeable.
+    elements that :class:`ArrayKind` calls exchangeable. Tracked positions are costs, also those of zeros.
     """
     joints = {k: i for i, span in enumerate(robot.v_of) for k in range(robot.nv)[span]}
     for array, value in zip(arrays, values, strict=False):
@@ -33,7 +33,8 @@ def result_elements(
             mirror = kind.mirror(index)
             within = kind.ordered and mirror != index and _within_joint(kind, joints, index)
             differs = within and not equal(entry, entries[mirror])
-            if differs or (mirror <= index and not is_zero(entry) and not _is_one(kind, index, entry)):
+            missing = (is_zero(entry) and array != TRACKED) or _is_one(kind, index, entry)
+            if differs or (mirror <= index and not missing):
                 yield str(WordName(array, index, function)), entry
 
 
@@ -75,7 +76,8 @@ def _needed(graph: Graph, edges: Mapping[str, Edge], name: WordName, functions: 
     if name.function not in functions or edges.get(str(name.mirror), edge) != edge:
         return True
     node = graph.nodes[edge.node]
-    return name.mirror.index <= name.index and not (node.op is Op.CONSTANT and node.value == 0.0)
+    zero = node.op is Op.CONSTANT and node.value == 0.0
+    return name.array == TRACKED or (name.mirror.index <= name.index and not zero)
 
 
 def _is_one(kind: ArrayKind, index: tuple[int, ...], entry: Scalar) -> bool:

@@ -35,6 +35,7 @@ from rbdhw.golden.spatial import Array
 from rbdhw.golden.system import System
 from rbdhw.golden.tasks import Tasks
 from rbdhw.golden.whole_body import centre_of_mass, centroidal, centroidal_derivatives, energy
+from rbdhw.protocol import TRACKED
 from rbdhw.robot.model import Robot
 
 Results = dict[str, Array]
@@ -128,6 +129,9 @@ def _step(scheme: Scheme, touches: bool, differentiated: bool, chunk: Chunk) -> 
 
     results = {"x_next": step(chunk.tasks)}
     if not differentiated:
+        if chunk.robot.tracks:
+            q = results["x_next"][:, : chunk.robot.nq]
+            results[TRACKED] = placements(chunk.robot, q)[..., :3, 3]
         return results
     slopes = derivatives(chunk.robot, step, chunk.tasks)
     return results | slopes | {"A": without_base_changes(slopes["A"], chunk.held)}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rbdhw.golden.evaluation import evaluate
+from rbdhw.golden.kinematics import placements
 from rbdhw.golden.spatial import Array
 from rbdhw.robot.model import Robot
 
@@ -57,6 +58,13 @@ class Residuals(NamedTuple):
     W: Array  # (K, rows)
 
 
+class Positions(NamedTuple):
+    """References of frames' positions, and the weights of the squares of differences, (K, frames, 3) each."""
+
+    reference: Array
+    weights: Array
+
+
 class Costs(NamedTuple):
     """References (K, nq + nv), weights of squared errors, and those of squared forces, (K, nv)."""
 
@@ -64,10 +72,13 @@ class Costs(NamedTuple):
     state_weights: Array
     force_weights: Array
     residuals: Residuals | None = None
+    positions: Positions | None = None
 
 
 def cost(states: Array, forces: Array, costs: Costs, wraps: Array) -> Array:
     """Return the costs (N,) of all steps, from the states (N, K, nq + nv) and the forces (N, K, nv).
+
+    Those of frames' positions are left out (:func:`position_cost`).
 
     ``wraps`` are those of :func:`errors_of`.
     """
@@ -78,3 +89,10 @@ def cost(states: Array, forces: Array, costs: Costs, wraps: Array) -> Array:
         C, y, W = costs.residuals
         total = total + np.sum(W * (errors @ C.T - y) ** 2, axis=(1, 2))
     return np.asarray(total)
+
+
+def position_cost(robot: Robot, states: Array, positions: Positions) -> Array:
+    """Return the costs (N,) of frames' positions in the states (N, K, nq + nv) of all steps."""
+    poses = placements(robot, states[..., : robot.nq].reshape(-1, robot.nq))
+    errors = poses[:, :, :3, 3].reshape(*states.shape[:2], -1, 3) - positions.reference
+    return np.asarray(np.sum(positions.weights * errors**2, axis=(1, 2, 3)))

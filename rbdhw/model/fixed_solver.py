@@ -47,7 +47,7 @@ from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
 
-NOT_TAKEN = ("limit_weight", "position_weight", "orientation_weight", "momentum_weight", CONTACT)
+NOT_TAKEN = ("limit_weight", "orientation_weight", "momentum_weight", CONTACT)
 """The arrays of a problem, other than bounds of forces, for which accelerators have no words."""
 
 
@@ -135,7 +135,7 @@ class FixedSolver:
         Weights are those that the words of their roots have. Raises InputError if the problem has other
         costs or contacts; or if a weight is negative, or too large for the formats of the sweep.
         """
-        check_problem(problem, "a solver on words", ("W",))
+        check_problem(problem, "a solver on words", ("W", "position_weight"))
         weights = np.hstack([problem["Q"][1:], problem["R"]])
         if not np.all(weights >= 0.0):
             raise InputError("weights", "one is negative or not a number", "at least zero")
@@ -374,7 +374,8 @@ def check_problem(
     With ``bounds`` (nv, 2) of the forces it has none for other limits than these, either.
     """
     other = [name for name in (*NOT_TAKEN, *others) if np.any(problem.get(name, 0.0))]
-    taken = f"costs of {'Q and R' if 'W' in others else 'Q, W and R'} alone, no contacts"
+    *costs, last = (name for name in ("Q", "W", "R", "position_weight") if name not in others)
+    taken = f"costs of {', '.join(costs)} and {last} alone, no contacts"
     if bounds is not None:
         taken += f", and the bounds of tau as {' and '.join(FORCE_LIMITS)}"
         other += [

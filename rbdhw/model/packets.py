@@ -148,7 +148,7 @@ def decode(
     The word ``id.tau[3]`` is column 3 of ``tau`` (N, nv); ``did.dtau_dq[2,5]`` is an element of the matrices
     ``dtau_dq`` (N, nv, nv). All other elements that a word gives have its value or its negative, or follow
     from it and the tasks' time steps ``h`` (N,), as the accelerator has them. Elements that no word gives are
-    zero.
+    zero, and so are those of words that are left out.
     """
     tasks = len(next(iter(words.values()), ()))
     sizes = model.robot.sizes
@@ -161,6 +161,7 @@ def decode(
         (
             (element.name, _real(model, word, -words[word.name] if element.negative else words[word.name]))
             for word in outputs
+            if word.name in words
             for element in word.elements
         ),
         model.robot.nv,

@@ -257,6 +257,11 @@ class BuildOptions:
         return self.knots is not None and derivatives in self.functions
 
     @property
+    def tracks(self) -> bool:
+        """Whether rollouts have costs of the positions of frames, which their steps give."""
+        return COST in self.rollout and bool(self.mounting.frames)
+
+    @property
     def rolled(self) -> str | None:
         """The function whose steps rollouts take, if one is built."""
         return rolled_by(self.functions)

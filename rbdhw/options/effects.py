@@ -68,7 +68,9 @@ PARTS = Effect(lambda options: options.target != "c", "software has all parts", 
 
 FRAMES = Effect(
     lambda options: (
-        any(FUNCTIONS[function].framed for function in options.functions) or options.knots is not None
+        any(FUNCTIONS[function].framed for function in options.functions)
+        or options.knots is not None
+        or options.tracks
     ),
     "no function of the build has results of frames",
     remedy="use --functions kin",

@@ -322,6 +322,7 @@ def accelerator_model(
             options.hold,
             options.means,
             options.cost_rows,
+            model.source.tracks,
         )
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rbdhw.errors import InputError
+from rbdhw.errors import InputError, nearest
 from rbdhw.robot.model import BASE, WORLD, Contact, Contacts, Frame, Placement, Robot, Sphere, Vector3
 from rbdhw.robot.spatial import compose
 
@@ -98,7 +98,9 @@ def _frames(robot: Robot, option: str, names: Sequence[str], still: bool = False
         link, _, point = (name, "", "") if name in known else name.rpartition("@")
         if (link := link or name) not in known:
             reason = "does not move" if link in fixed else "is unknown"
-            raise InputError(option, f"link '{link}' {reason}", f"some of {', '.join(links)}")
+            near = None if link in fixed else nearest(link, links)
+            remedy = "" if near is None else f"the nearest is {near}"
+            raise InputError(option, f"link '{link}' {reason}", f"some of {', '.join(links)}", remedy)
         offset = Placement(translation=_point(option, name, point)) if point else Placement()
         frames.append(replace(known[link], name=name, placement=compose(known[link].placement, offset)))
     return tuple(frames)

@@ -346,6 +346,8 @@ class Robot:
     """The frames of which the kinematics are wanted."""
     frame_axes: str = FRAME_AXES[0]
     """The axes of their twists, one of :data:`FRAME_AXES`."""
+    tracks: bool = False
+    """Whether steps in time give the positions of these frames behind them."""
     contacts: Contacts = Contacts()
     """The contacts that tasks may have."""
     spheres: tuple[Sphere, ...] = ()
@@ -388,6 +390,7 @@ class Robot:
         lengths = {"nq": self.nq, "nv": self.nv, "bodies": len(self.bodies), "frames": len(self.frames)}
         lengths |= {"contacts": len(self.contacts.places), "contact_rows": 6 * len(self.contacts.places)}
         lengths |= {"pairs": len(self.pairs), "holding": 3 if self.contacts.by_task else 0}
+        lengths["tracked"] = len(self.frames) if self.tracks else 0
         return lengths | states | {"loaded": len(self.loaded.links) if self.loaded else 0}
 
     @cached_property

@@ -26,6 +26,7 @@ def robot_to_json(robot: Robot) -> dict[str, Any]:
     too, and so is ``unfelt``; and what only loops have, without any.
     """
     left_out = {"fixed_placements", "unfelt"} | (set() if robot.frames else {"frames", "frame_axes"})
+    left_out |= set() if robot.tracks else {"tracks"}
     left_out |= set() if robot.contacts.places else {"contacts"}
     left_out |= set() if robot.spheres else {"spheres"}
     left_out |= {"time_step"} if robot.time_step is None else set()

@@ -117,6 +117,8 @@ WITH_UNITS = frozenset(
         "B",
         "placement",
         "position",
+        "p_next",
+        "p_ref",
         "J_position",
         "J_com",
         "A_g",
@@ -178,7 +180,7 @@ class Units:
             return self._of_push(array, index)
         if array == "Y":
             return self._of_parameter(index)
-        if array == "position":
+        if array in ("position", "p_next", "p_ref"):
             return "m"
         if array in ("J_com", "J_position"):
             return "1" if self._shifts[index[-1]] else "m/rad"

@@ -13,7 +13,14 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, constant_words, row_inputs, state_words
+from rbdhw.fixed.rollout import (
+    RolloutShape,
+    constant_words,
+    next_words,
+    row_inputs,
+    state_words,
+    tracked_words,
+)
 from rbdhw.header import EXTENDED, HEADER, LOADED
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import CODES, COST, LOAD, MEAN_COMMANDS, ROLLOUT, STEP_ROWS
@@ -80,6 +87,7 @@ class Rollout(wiring.Component):
         self.slots = slots
         self.latency = latency
         self.step, self.words_of_rollout = interface.step, interface.words(ROLLOUT)
+        self.next_bits = sum(word.format.width for word in next_words(self.step))
         self.flights = flights(latency + preparation_latency(interface), ii)
         self.layout = entry_layout(self.step, self.shape)
         super().__init__(self._ports())
@@ -148,13 +156,18 @@ class Rollout(wiring.Component):
             goes_on, going = self._passed(m, enters | done & ~ends), self.preparation.o.as_value()
             m.d.comb += self.preparation.i.eq(Mux(done, after, self._entry(m)))
             result = delay_line(
-                m, self.result, 1, (self.preparation.latency,), name="result", memory_stages=MEMORY_STAGES
+                m,
+                self.next_result,
+                1,
+                (self.preparation.latency,),
+                name="result",
+                memory_stages=MEMORY_STAGES,
             )[self.preparation.latency]
             straight, occupied, answered = goes_on, done, going
         else:
             straight = done & ~ends
             goes_on, going = enters | straight, Mux(straight, after, self._entry(m))
-            occupied, answered, result = straight, after, self.result
+            occupied, answered, result = straight, after, self.next_result
         m.d.comb += [
             passes.eq(straight & waiting.r_en & (waiting.level == 0)),
             following.eq(Mux(waiting.r_rdy, waiting.r_data, going)),
@@ -199,6 +212,11 @@ class Rollout(wiring.Component):
     def _for_the_link(self, bit: Any) -> Any:
         """Return a bit of a rollout that the link asked for."""
         return bit
+
+    @property
+    def next_result(self) -> Any:
+        """The packed state behind a step, without other results."""
+        return self.result[: self.next_bits]
 
     # Rows
 
@@ -343,8 +361,9 @@ class Rollout(wiring.Component):
         after = Signal(self.layout, name="returning")
         named = split_words(self.step.outputs, self.result)
         results = [(word, named[word.name]) for word in self.step.outputs]
-        back = (go_back(word, results) for word in state_words(self.step, self.shape.nq))
-        state, too_large = zip(*back, strict=True)
+        back = [go_back(word, results) for word in state_words(self.step, self.shape.nq)]
+        followed = [go_back(word, results) for word in tracked_words(self.step, self.shape)]
+        state, too_large = zip(*back, *followed, strict=True)
         exceeding = Cat(too_large).any()
         beyond = outside | before.exceeds
         if COST in self.shape.parts:  # the cost counts the words of the state behind the step
@@ -358,7 +377,8 @@ class Rollout(wiring.Component):
             after.left.eq(before.left - 1),
             after.due.eq(Mux(before.due == 1, before.every, Mux(before.due == 0, 0, before.due - 1))),
             after.exceeds.eq(exceeding),
-            after.state.eq(Cat(state)),
+            after.state.eq(Cat(state[: len(back)])),
+            *([after.positions.eq(Cat(state[len(back) :]))] if followed else []),
         ]
         with m.If(first):
             m.d.comb += after.first_flagged.eq(before.done + 1)

@@ -28,6 +28,7 @@ from rbdhw.fixed.rollout import (
     rollout_residuals,
     rollout_terms,
     row_inputs,
+    tracked_words,
 )
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import COST, LOAD_COST, LOAD_RESIDUAL
@@ -155,8 +156,13 @@ class CostHardware(PartHardware):
     name = COST
 
     def fields(self, step: FunctionWords, shape: RolloutShape) -> dict[str, int]:
-        """Return that a rollout has a cost so far, and whether answers have the state beside it."""
-        return {"extended": 1, "cost": rollout_cost(step, shape).width - 1}
+        """Return that a rollout has a cost so far, and whether answers have the state beside it.
+
+        Behind a step it has the positions of frames, too, if they cost something.
+        """
+        positions = sum(each.word.format.width for each in tracked_words(step, shape))
+        fields = {"extended": 1, "cost": rollout_cost(step, shape).width - 1}
+        return fields | ({"positions": positions} if positions else {})
 
     def latency(self, step: FunctionWords, shape: RolloutShape) -> int:
         return cost_latency(len(rollout_terms(step, shape)), rollout_residuals(step, shape)) + 1
@@ -168,13 +174,14 @@ class CostHardware(PartHardware):
         """
         entry, step = between.entry, between.step
         driven = split_words(row_inputs(step), entry.forces)
+        positions = [entry.positions] if tracked_words(step, between.shape) else []
         m.submodules.stage_cost = stage = StageCost(
             terms=rollout_terms(between.step, between.shape),
             words=loaded_words(between.interface, LOAD_COST),
             residuals=rollout_residuals(between.step, between.shape),
         )
         m.d.comb += [
-            stage.values.eq(Cat(entry.state, *(driven[word.name] for word in force_words(step)))),
+            stage.values.eq(Cat(entry.state, *positions, *(driven[word.name] for word in force_words(step)))),
             stage.row.eq(between.rows[LOAD_COST]),
             between.addresses[LOAD_COST].eq(entry.done - 1),
         ]

@@ -28,7 +28,8 @@ def entry_layout(step: FunctionWords, shape: RolloutShape) -> data.StructLayout:
     state is wanted, and ``every`` those between answers. ``exceeds`` states that a word of the state did not
     fit its format. ``constant`` are the words that stay, such as the time step. Where steps are prepared
     (:mod:`rbdhw.rtl.preparation`), there are also the next step's ``forces``, with its contacts, the ``seed``
-    of the samples, the ``cost`` so far, and whether answers have the state beside it (``extended``).
+    of the samples, the ``cost`` so far, whether answers have the state beside it (``extended``), and the
+    ``positions`` of frames that the last step gave.
     ``loaded`` is the option of that name, where parameters are loaded.
     """
     number = shape.horizon.bit_length()

@@ -64,6 +64,7 @@ UNITS = {
     "kinetic": "kinetic energy, with that of rotors: J",
     "potential": "potential energy, zero at the world's origin: J",
     "position": "position of each frame in the world: m",
+    "p_next": "position of each frame in the world behind the step: m",
     "J_position": "its Jacobian: velocity of the frame's origin = J_position v",
     "com": "centre of mass: m",
     "com_velocity": "velocity of the centre of mass: m/s",

@@ -22,16 +22,24 @@ _ARRAYS = ("q", "v", "h", "tau")
 """The arrays of a task."""
 
 
-def command_parts(rows: Mapping[str, Any] = MappingProxyType({})) -> dict[str, str]:
+def command_parts(rows: Mapping[str, Any] = MappingProxyType({}), positions: bool = False) -> dict[str, str]:
     """Return the texts that both have in common, and share with the model, by their fields in templates.
 
-    ``rows`` are numbers of residuals, if costs have any.
+    ``rows`` are numbers of residuals, if costs have any, and ``positions`` tells whether frames' cost, too.
     """
+    behind = "BEHIND" if positions else "STATE"
     return {
         **shared_parts(),
         "trajectory_types": fill("trajectory.h"),
         "integers": fill("integers.c"),
-        "trajectory": fill("trajectory.c", square_drop=SQUARE_DROP, turn=repr(TURN), rows=rows),
+        "trajectory": fill(
+            "trajectory.c",
+            square_drop=SQUARE_DROP,
+            turn=repr(TURN),
+            rows=rows,
+            positions=positions,
+            behind=behind,
+        ),
         "outside": fill("outside.c"),
     }
 
@@ -63,6 +71,8 @@ def _entry(word: Word, model: AcceleratorModel) -> str:
     name, wraps = WordName.parse(word.name), model.domain.wraps
     array = _ARRAYS.index(name.array) if name.array in _ARRAYS else 0
     index = name.index[0] if name.index else 0
+    if name.array in ("p_ref", "p_weight"):
+        index = 3 * name.index[0] + name.index[1]
     coordinate = name.array == "q" or (name.array == "x_ref" and index < len(wraps))
     bounded = word.lowest is not None and word.highest is not None
     return word_entry(word, (array, index), wraps=coordinate and bool(wraps[index]), bounded=bounded)

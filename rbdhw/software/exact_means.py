@@ -19,11 +19,13 @@ from rbdhw.fixed.rollout import (
     rollout_residuals,
     rollout_terms,
     state_words,
+    tracked_words,
 )
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.rollouts.cost import LARGEST_WEIGHT, largest_error, room_for_rounding
+from rbdhw.model.rollouts.cost import largest_error, room_for_rounding
 from rbdhw.model.rollouts.mean_codec import RATE_STEP
 from rbdhw.model.rollouts.mean_session import NUMBERS
+from rbdhw.model.rollouts.positions import LARGEST_WEIGHT
 from rbdhw.model.rollouts.rows import unit_of
 from rbdhw.model.rollouts.samples import MOST_SEED, MOST_SEED_OF_SINGLES
 from rbdhw.protocol import LOAD, LOAD_COST, MEAN, MPPI
@@ -62,11 +64,13 @@ def model_means_files(model: AcceleratorModel) -> dict[str, str]:
         "most_samples": softmin.MOST_SAMPLES,
         "at_once": AT_ONCE,
         "rows": rows,
+        "frames": len(model.robot.frames) if shape.tracking else 0,
     }
     source = fill(
         MEANS_SOURCE,
         **values,
-        **command_parts(rows),
+        **command_parts(rows, positions=shape.tracking),
+        behind="BEHIND" if shape.tracking else "STATE",
         limits=", const double *limits" if rows else "",
         converts=int(interface.converts),
         tables=tables.text,
@@ -116,6 +120,7 @@ class _Tables:
         assert shape is not None
         self._model, self._step = model, step
         self._state, self._forces = state_words(step, shape.nq), force_words(step)
+        self._positions = tracked_words(step, shape)
         self._terms, self._residuals = rollout_terms(step, shape), rollout_residuals(step, shape)
         self._task, self._row = places_of(step.inputs), places_of(model.interface.inputs(LOAD))
         first = [word for word in model.interface.inputs(MPPI) if word.name not in NUMBERS]
@@ -133,6 +138,7 @@ class _Tables:
         return {command: len(interface.inputs(command)) for command in (*interface.row_commands, MPPI)} | {
             "mppi_results": len(interface.outputs(MPPI)),
             "state": len(self._state),
+            "positions": len(self._positions),
             "forces": len(interface.outputs(MEAN)),
             "task": len(self._step.inputs),
             "step_results": len(self._step.outputs),
@@ -167,7 +173,7 @@ class _Tables:
                 integers_table("state_places", [self._task[each.word.name] for each in self._state]),
                 integers_table("first_places", self._first),
                 structures_table("term terms", term_rows(self._terms, references, goal, none=len(goal))),
-                structures_table("next next_words", next_rows(self._state, self._step)),
+                structures_table("next next_words", next_rows((*self._state, *self._positions), self._step)),
                 structures_table("force force_words", self._force_words),
                 structures_table("weight cost_weights", weights),
                 *self._tables_of_residuals,

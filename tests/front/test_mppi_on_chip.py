@@ -9,6 +9,7 @@ import rbdhw as package
 from rbdhw import golden
 from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
+from rbdhw.golden.kinematics import placements
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.mean_codec import scale_words
 from rbdhw.model.rollouts.mean_session import MeanSession
@@ -27,6 +28,8 @@ COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3,
 SAMPLED = {"std": [2.0, 1.0], "samples": 64, "temperature": 0.5}
 CALM = {"std": [0.2, 0.1], "temperature": 1e6}
 START = ([0.1, 0.2], [0.0, 0.0], 0.02)
+
+TOOL = "iiwa_link_7@0:0:0.1"
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +117,17 @@ def test_it_controls_as_well_as_double_precision(folder, acc, tmp_path):
     assert max(away, far) < 0.12
 
 
-@pytest.mark.verify(minutes=1)
-def test_an_arm_is_controlled_as_well_as_in_double_precision(tmp_path):
-    """A second at 100 Hz, with means of 256 samples whose noise all joints feel alike."""
+@pytest.mark.verify(minutes=2)
+@pytest.mark.parametrize("frames", [None, TOOL])
+def test_an_arm_is_controlled_as_well_as_in_double_precision(frames, tmp_path):
+    """A second at 100 Hz, with means of 256 samples whose noise all joints feel alike.
+
+    The goal is one of all joints, or also of a tool.
+    """
     steps, h = 24, 0.01
-    arm = {"functions": "mppi", "width": 24, "horizon": steps, "hold": 4}
+    arm = {"functions": "mppi", "width": 24, "horizon": steps, "hold": 4, "frames": frames}
     package.generate(path("iiwa14"), tmp_path / "chip", **arm)
-    package.generate(path("iiwa14"), tmp_path / "c", target="c", functions="mppi", knots=steps)
+    package.generate(path("iiwa14"), tmp_path / "c", target="c", functions="mppi", knots=steps, frames=frames)
     chip, c = package.load(tmp_path / "chip"), package.load(tmp_path / "c")
     lowest, highest = read(tmp_path / "chip").domain.bounds["tau"].T
     start = np.array([0.1, 0.4, -0.2, -1.2, 0.1, 0.6, 0.0])
@@ -131,6 +138,9 @@ def test_an_arm_is_controlled_as_well_as_in_double_precision(tmp_path):
     weights = np.repeat([100.0, 2.0], 7)
     settings = {"std": 0.1 / (mobility * 4 * h), "samples": 256, "hold": 4, "temperature": 5.0}
     settings |= {"x_ref": goal, "Q": weights, "R": [1e-4] * 7, "tau_min": lowest, "tau_max": highest}
+    if frames:
+        wanted = placements(chip.robot, goal[np.newaxis, :7])[0]
+        settings |= {"placement_ref": wanted, "position_weight": np.full((1, 3), 100.0)}
 
     def travelled(controller):
         x, total, follow = np.concatenate([start, np.zeros(7)]), 0.0, {"tau": np.tile(held, (steps, 1))}
@@ -141,9 +151,14 @@ def test_an_arm_is_controlled_as_well_as_in_double_precision(tmp_path):
             tasks = {name: array[np.newaxis] for name, array in task.items()}
             x = golden.evaluate(chip.robot, "step", tasks)["x_next"][0]
             total += float(weights @ (x - goal) ** 2)
-        return total
+            if frames:
+                away = placements(chip.robot, x[np.newaxis, :7])[0, 0, :3, 3] - wanted[0, :3, 3]
+                total += 100.0 * float(away @ away)
+        return total, 0.0 if frames is None else float(np.linalg.norm(away))
 
-    assert travelled(chip) == pytest.approx(travelled(c), rel=5e-3)
+    (cost, near), (ideal, _) = travelled(chip), travelled(c)
+    assert cost == pytest.approx(ideal, rel=5e-3)
+    assert near < 0.25
 
 
 @pytest.mark.parametrize(
@@ -209,6 +224,69 @@ def test_means_with_residuals_are_near_those_of_double_precision(with_rows):
     plan = np.concatenate([mean.tau[1:], mean.tau[-1:]])
     sent = package.load(with_rows, "numpy").mppi(*START, **SAMPLED, **COST, **ROWS, tau=plan, seed=64)
     np.testing.assert_array_equal(later.tau, sent.tau)
+
+
+POSES = np.tile(np.eye(4), (HORIZON + 1, 1, 1, 1))
+POSES[:, 0, :3, 3] = np.linspace([0.2, 0.1, 0.9], [0.6, 0.0, 0.3], HORIZON + 1)
+POSITIONS = {"placement_ref": POSES, "position_weight": [[5.0, 2.0, 8.0]]}
+
+
+@pytest.fixture(scope="module")
+def with_frame(tmp_path_factory):
+    """Return the folder of an accelerator with costs of a frame and a residual, without Verilog."""
+    made = tmp_path_factory.mktemp("frame") / "toy"
+    sizes = {"width": 22, "horizon": HORIZON, "hold": HOLD, "samples": 512, "cost_rows": 1}
+    with headings():
+        write(
+            generate(path("toy"), BuildOptions(("mppi",), **sizes, mounting=Mounting(frames=("tip",)))), made
+        )
+    return made
+
+
+@pytest.mark.parametrize("others", [{}, {"C": ROWS["C"][:1], "y": ROWS["y"][:, :1], "W": [5.0]}], ids=len)
+def test_means_with_costs_of_a_frame_are_near_those_of_double_precision(with_frame, others):
+    """Alone, and beside a residual; the first knot has its cost, too."""
+    acc, ideal = package.load(with_frame), package.load(with_frame, "golden")
+    asked = SAMPLED | COST | others | POSITIONS
+    mean, expected = (each.mppi(*START, **asked) for each in (acc, ideal))
+    assert mean.least == pytest.approx(expected.least, rel=1e-4)
+    assert mean.effective == pytest.approx(expected.effective, rel=5e-3)
+    assert mean.tau == pytest.approx(expected.tau, abs=4e-3)
+    without = acc.mppi(*START, **SAMPLED, **COST, **others)
+    assert np.abs(without.tau - mean.tau).max() > 0.05
+    weights = np.where(np.arange(HORIZON + 1) == 0, 2.0, 0.0)[:, np.newaxis, np.newaxis] * np.ones((1, 3))
+    known = acc.mppi(*START, **(asked | {"position_weight": weights}))
+    at = golden.evaluate(acc.robot, "position", {"q": np.array(START[:1])})["position"][0, 0]
+    error = at - POSES[0, 0, :3, 3]
+    assert known.least - without.least == pytest.approx(np.sum(error**2), rel=1e-6)
+    np.testing.assert_array_equal(known.tau, without.tau)
+    later = acc.mppi(*START, **asked, warm=mean, shift=1, seed=64)
+    plan = np.concatenate([mean.tau[1:], mean.tau[-1:]])
+    sent = package.load(with_frame, "numpy").mppi(*START, **asked, tau=plan, seed=64)
+    np.testing.assert_array_equal(later.tau, sent.tau)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"position_weight": np.ones((1, 3))}, "array 'placement_ref': missing; expected one beside pos"),
+        ({**POSITIONS, "position_weight": -np.ones((1, 3))}, "array 'position_weight': -1 is a negative"),
+        ({**POSITIONS, "placement_ref": 100.0 * POSES}, "step 1, x of frame 'tip': .* m; expected -"),
+        (
+            {"placement_ref": POSES, "orientation_weight": [1.0]},
+            "does not take its orientation_weight; expected costs of Q, W, R and position_weight alone",
+        ),
+    ],
+)
+def test_unusable_costs_of_frames_are_refused(with_frame, arguments, text):
+    with pytest.raises(InputError, match=text):
+        package.load(with_frame).mppi(*START, **SAMPLED, **COST, **arguments)
+
+
+def test_builds_without_frames_refuse_their_costs(acc):
+    text = "array 'p.*': this build has no frames; expected none; generate with --frames LINK"
+    with pytest.raises(InputError, match=text):
+        acc.mppi(*START, **SAMPLED, **COST, **POSITIONS)
 
 
 @pytest.mark.usefixtures("only_heading")
@@ -345,9 +423,10 @@ def test_simulate_has_means(folder):
 
 
 @pytest.mark.verify(minutes=5)
-def test_an_arm_takes_means_as_the_model_does(tmp_path):
+@pytest.mark.parametrize("options", [{}, {"mounting": Mounting(frames=(TOOL,)), "cost_rows": 2}], ids=len)
+def test_an_arm_takes_means_as_the_model_does(options, tmp_path):
     sizes = {"width": 24, "horizon": 16, "hold": 4, "samples": 512, "data_width": 512}
-    write(generate(path("iiwa14"), BuildOptions(("mppi",), **sizes)), tmp_path / "arm")
+    write(generate(path("iiwa14"), BuildOptions(("mppi",), **sizes, **options)), tmp_path / "arm")
     report = simulate(tmp_path / "arm", 20, 0)
     assert (report.means.tasks, report.means.mismatches) == (2 * PLANS, 0)
     assert report.means.counted > report.means.samples // 2

@@ -15,11 +15,12 @@ from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import generate
 from rbdhw.protocol import FUNCTIONS
-from rbdhw.robot.link_frames import choose_contacts, choose_frames, choose_spheres
+from rbdhw.robot.link_frames import choose_contacts, choose_spheres
 from rbdhw.robot.model import Contacts, JointKind
 from rbdhw.robots import path
 from tests.support.mechanisms import mechanism
 from tests.support.references import references
+from tests.support.tracking import tracking
 
 SAMPLES = 256
 
@@ -53,7 +54,7 @@ def robot_with_frames():
     robot = mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.PRISMATIC], [-1, 0, 1], 5)
     robot = choose_spheres(robot, [("b0@0:0:0", 0.1), ("b2@0:0:0", 0.1), ("world@0:0:0", 0.1)])
     robot = replace(robot, contacts=Contacts(by_task=True))
-    return choose_contacts(choose_frames(robot, ["b1", "b2"], "local"), [("b1", "point")])
+    return choose_contacts(tracking(robot, "b1", "b2"), [("b1", "point")])
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

@@ -280,7 +280,7 @@ def test_arrays_of_a_problem_count_or_are_refused_or_mean_nothing_without_others
         {"q", "v", "h", "x_ref", "tau_ref", "Q", "R", "tau_min", "tau_max"},
         {"states", "tau", "K"},
     )
-    with_others = {"C", "y", "W", "x_min", "x_max", "placement_ref", "momentum_ref"}
+    with_others = {"C", "y", "W", "position_weight", "x_min", "x_max", "placement_ref", "momentum_ref"}
     assert set(SOLVE_INPUTS) == {*counts, *guess, *with_others, *NOT_TAKEN}
 
 

@@ -10,17 +10,22 @@ from rbdhw.model.packets import MALFORMED
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import LOAD, LOAD_COST, LOAD_RESIDUAL, MPPI
+from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.rtl.mppi import queued
 from tests.support.marks import long
 from tests.support.means import Script
+from tests.support.mechanisms import mechanism
 from tests.support.packet_bench import beats_of, drive
 from tests.support.packet_script import accelerator_of
 from tests.support.reset_bench import ResetBench
 from tests.support.simulation import Simulation
+from tests.support.tracking import tracking
 
 HORIZON = 5
+
+TREE = mechanism([JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.CONTINUOUS], [BASE, 0, 0], 2)
 
 
 @cache
@@ -28,9 +33,11 @@ def planned():
     return plan(("mppi", "id"))
 
 
-def plan(functions, **options):
+def plan(functions, robot=None, frames=(), **options):
     sizes = {"width": 18, "horizon": HORIZON, "hold": 2, "samples": 256, "data_width": 128}
-    return plan_build(load_urdf(path("toy")), BuildOptions(functions, **(sizes | options)))
+    robot = robot or load_urdf(path("toy"))
+    robot = tracking(robot, *frames) if frames else robot
+    return plan_build(robot, BuildOptions(functions, **(sizes | options)))
 
 
 @cache
@@ -69,6 +76,13 @@ def test_means_beside_other_tasks_and_rollouts(traffic):
         long(("mppi", "id"), {"width": 30}),
         (("mppi",), {"cost_rows": 2}),
         long(("mppi", "id"), {"cost_rows": 7, "number": "float32", "width": 16, "ii": 2}),
+        (("mppi", "id"), {"cost_rows": 1, "frames": ("tip", "upper_arm")}),
+        (("mppi",), {"robot": TREE, "ii": 4, "frames": ("b1", "b2@0.1:0.2:0.3")}),
+        long(("mppi", "id"), {"number": "float32", "width": 16, "frames": ("tip",)}),
+        long(
+            ("mppi", "solve"),
+            {"ii": 8, "knots": 3, "alphas": 2, "iterations": 2, "cost_rows": 1, "frames": ("tip",)},
+        ),
     ],
 )
 def test_other_builds(functions, options):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rbdhw.golden.kinematics import placements
 from rbdhw.model.packets import NOT_FINITE, OUTSIDE
 from rbdhw.model.rollouts.draw_means import draw_mean
 from rbdhw.model.rollouts.mean_codec import decode_mean, mean_task
@@ -37,6 +38,7 @@ from tests.support.exact_means import (
 )
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
+from tests.support.tracking import tracking
 
 REFUSED = -1
 
@@ -137,6 +139,8 @@ def check_arrays(model):
         _, answer = session.respond(MPPI, task.request | {"shift": np.array([follow or 0])})
         _, rows = session.respond(MEAN, {"row": np.arange(horizon)})
         expected = decode_mean(model, task, answer, rows)
+        if model.robot.tracks:
+            problem["position"] = placements(model.robot, problem["q"][np.newaxis])[0, :, :3, 3].copy()
         status, means = mean_of_arrays(exact, problem, sampling, follow, takes)
         assert status == (OUTSIDE if changed else 0)
         assert (expected["effective"] == 0.0) == bool(changed)
@@ -148,6 +152,23 @@ def check_arrays(model):
 @pytest.mark.parametrize("number", NUMBERS)
 def test_problems_in_arrays(number, rows):
     check_arrays(toy(number=number, cost_rows=rows))
+
+
+@pytest.mark.parametrize("rows", [0, long(2)])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_costs_of_frames(number, rows):
+    """Of a point of the last link and of a frame whose position is almost constant."""
+    robot = tracking(load_urdf(path("toy")), "tip@0:0:0.1", "upper_arm")
+    model = model_of(robot, number=number, cost_rows=rows)
+    check_loop(script_of(model))
+    check_any(script_of(model), 4)
+    check_arrays(model)
+
+
+def test_costs_of_frames_of_a_tree():
+    kinds = [JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.CONTINUOUS]
+    robot = tracking(mechanism(kinds, [-1, 0, 0], 2), "b1", "b2@0.1:0.2:0.3")
+    check_loop(script_of(model_of(robot, ii=4, hold=4, horizon=9, cost_rows=1)))
 
 
 def turning(folder):

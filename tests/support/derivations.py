@@ -148,6 +148,9 @@ def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
         return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
     results = {"x_next": follow(arrays)}
+    if robot.tracks:
+        behind = arrays | {"q": results["x_next"][:, :n]}
+        results["p_next"] = _frames(robot, "position", behind)["position"]
     if function in ("dstep", "drk4", "dcstep"):
         results["A"] = np.concatenate([_by(name, follow, arrays) for name in ("q", "v")], axis=-1)
         results["B"] = _by("tau", follow, arrays)

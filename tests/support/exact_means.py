@@ -8,6 +8,7 @@ from rbdhw.fixed.softmin import MOST_EXPONENT, MOST_SAMPLES, SCALE
 from rbdhw.model.packets import MALFORMED
 from rbdhw.model.responses import respond
 from rbdhw.model.rollouts.mean_session import MeanSession
+from rbdhw.model.rollouts.positions import OF_POSITIONS
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import MEAN, MPPI, STEP_ROWS
@@ -138,6 +139,13 @@ def problem_of(model, seed):
             "y": rng.uniform(-0.5, 0.5, (steps + 1, rows)),
             "W": rng.uniform(0.0, 20.0, (steps + 1, rows)),
         }
+    if model.robot.tracks:
+        frames = len(model.robot.frames)
+        poses = rng.uniform(-0.4, 0.4, (steps + 1, frames, 4, 4))
+        problem["placement_ref"] = poses
+        problem["position_weight"] = rng.uniform(0.0, 20.0, (steps + 1, frames, 3))
+        problem["position_weight"][1, 0, 0] = 0.0
+        poses[1, 0, 0, 3] = 1e6  # costs nothing
     sampling = {
         "std": rng.uniform(0.0, 2.0, (steps, nv)),
         "temperature": 0.3,
@@ -153,15 +161,15 @@ def mean_of_arrays(exact, problem, sampling, follow=None, takes=("h",), wanted=(
     ``sampling`` are ``std``, ``temperature``, ``seed`` and ``samples``; ``takes`` is empty if the time step
     is fixed.
     """
-    residuals = [name for name in ("C", "y", "W") if name in problem]
-    names = ("q", "v", "x_ref", "Q", "R", *residuals, "tau")
+    others = [name for name in ("C", "y", "W", *OF_POSITIONS, "position") if name in problem]
+    names = ("q", "v", "x_ref", "Q", "R", *others, "tau")
     given = {name: np.ascontiguousarray(problem[name]) for name in names}
     given["std"] = np.ascontiguousarray(sampling["std"])
     arrays = {"tau": np.full_like(problem["tau"], -1.0), "least": np.array(-1.0), "effective": np.array(-1.0)}
     numbers = {name: float(problem[name]) for name in takes}
     numbers |= {name: sampling[name] for name in ("temperature", "seed", "samples")}
     pointers = {name: array.ctypes.data for name, array in given.items()}
-    asked = _sampling_type(takes, residuals)(**numbers, **pointers)
+    asked = _sampling_type(takes, others)(**numbers, **pointers)
     written = _Mean(**{name: arrays[name].ctypes.data for name in wanted})
     warm, shift = int(follow is not None), follow or 0
     call = exact.library.rbdhw_mppi
@@ -173,10 +181,10 @@ def _pointers(*names):
     return [(name, ctypes.c_void_p) for name in names]
 
 
-def _sampling_type(takes, residuals):
+def _sampling_type(takes, others):
     """Return the structure of a problem and its samples, with these numbers of steps and these arrays."""
     fields = [*_pointers("q", "v"), *((name, ctypes.c_double) for name in takes)]
-    fields += _pointers("x_ref", "Q", "R", *residuals, "tau", "std")
+    fields += _pointers("x_ref", "Q", "R", *others, "tau", "std")
     numbers = {"temperature": ctypes.c_double, "seed": ctypes.c_int64, "samples": ctypes.c_int}
     return type("Sampling", (ctypes.Structure,), {"_fields_": [*fields, *numbers.items()]})
 

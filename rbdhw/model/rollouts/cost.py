@@ -22,7 +22,7 @@ from rbdhw.fixed.format import Format, Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, rollout_cost, rollout_residuals, rollout_terms
 from rbdhw.fixed.state_error import ErrorTerm
-from rbdhw.golden.rollout import Costs, Residuals
+from rbdhw.golden.rollout import Costs, Residuals, position_cost
 from rbdhw.golden.rollout import cost as golden_cost
 from rbdhw.golden.solver import simple_elements
 from rbdhw.model.accelerator import AcceleratorModel
@@ -33,13 +33,17 @@ from rbdhw.model.responses import Words
 from rbdhw.model.rollouts.arrays import check_reference, check_rows
 from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays
 from rbdhw.model.rollouts.part import Part, Results, counts, in_slots
+from rbdhw.model.rollouts.positions import (
+    LARGEST_WEIGHT,
+    OF_POSITIONS,
+    check_positions,
+    draw_positions,
+    position_words,
+)
 from rbdhw.model.rollouts.random_states import of_unit_length, random_states
 from rbdhw.model.rollouts.rows import fitting, nearest, reference_words, unit_of
 from rbdhw.protocol import COST, LOAD_COST, LOAD_RESIDUAL, ROLLOUT
 from rbdhw.robot.model import Robot
-
-LARGEST_WEIGHT = 1e12
-"""The largest weight of a cost, and the largest magnitude of a residual's coefficient and constant."""
 
 OF_RESIDUALS = ("C", "y", "W")
 """The arrays of residuals."""
@@ -48,18 +52,20 @@ OF_RESIDUALS = ("C", "y", "W")
 class Cost(Part[Costs]):
     """The sum over all steps, by references ``x_ref``, weights ``Q`` of the state and ``R`` of the forces.
 
-    Residuals ``C`` d - ``y`` of the difference d of the state have the weights ``W``.
+    Residuals ``C`` d - ``y`` of the difference d of the state have the weights ``W``, and positions of frames
+    less those of ``placement_ref`` have ``position_weight``.
     """
 
     name = COST
-    arrays = ("x_ref", "Q", "R", *OF_RESIDUALS)
+    arrays = ("x_ref", "Q", "R", *OF_RESIDUALS, *OF_POSITIONS)
     absence = "this build computes no costs"
     loads = (LOAD_COST, LOAD_RESIDUAL)
 
     def commands(self, step: FunctionWords, shape: RolloutShape, first: int) -> list[FunctionWords]:
         # A reference has the slot and the format of the word of the state; a coefficient has its slot.
         terms, residuals = rollout_terms(step, shape), rollout_residuals(step, shape)
-        references = [term.reference_word for term in terms if term.reference is not None]
+        references = [term.reference_word for term in terms if term.weight_of == "x_weight"]
+        positions = [term.reference_word for term in terms if term.weight_of == "p_weight"]
         weights = [
             Word(term.weight, f"1/{term.word.unit}", -1, term.weight_format, 0, term.weight_format.highest)
             for term in terms
@@ -69,7 +75,7 @@ class Cost(Part[Costs]):
         weights += constants + [
             Word(each.weight, "1", -1, WEIGHTED, 0, WEIGHTED.highest) for each in residuals
         ]
-        inputs = (*references, *in_slots([*counts(shape, "row"), *weights], first))
+        inputs = (*references, *in_slots([*counts(shape, "row"), *positions, *weights], first))
         commands = [FunctionWords(LOAD_COST, inputs, ())]
         return commands + ([_load_of_residuals(residuals, first)] if residuals else [])
 
@@ -99,7 +105,8 @@ class Cost(Part[Costs]):
             check_rows(name, arrays.get(name, zero), steps, zero, zero + LARGEST_WEIGHT)
             for name, zero in zip(("Q", "R"), zeros, strict=True)
         ]
-        return Costs(reference, weights[0], weights[1], _check_residuals(model, arrays, steps))
+        residuals, positions = _check_residuals(model, arrays, steps), check_positions(model, arrays, steps)
+        return Costs(reference, weights[0], weights[1], residuals, positions)
 
     def reference(self, checked: Costs) -> Array:
         return checked.reference
@@ -112,7 +119,10 @@ class Cost(Part[Costs]):
         costs = self.of(arrays)
         words = {word.name: word for word in model.interface.inputs(LOAD_COST)}
         scale, weights = cost_unit(model, costs), _weights(model, costs)
-        rows = dict(reference_words(model, arrays, [term for term, _, _ in weights], costs.reference))
+        errors = [term for term, _, _ in weights if term.weight_of == "x_weight"]
+        rows = dict(reference_words(model, arrays, errors, costs.reference))
+        if costs.positions is not None:
+            rows |= position_words(model, costs.positions)
         for term, values, unit in weights:
             rows[term.weight] = nearest(model, words[term.weight], np.sqrt(values / scale) * unit)
         if costs.residuals is not None:
@@ -137,7 +147,11 @@ class Cost(Part[Costs]):
     def golden_results(
         self, model: AcceleratorModel, arrays: RolloutArrays, states: Array, forces: Array
     ) -> Results:
-        return {"cost": golden_cost(states, forces, self.of(arrays), np.asarray(model.domain.wraps))}
+        costs = self.of(arrays)
+        total = golden_cost(states, forces, costs, np.asarray(model.domain.wraps))
+        if costs.positions is not None:
+            total = total + position_cost(model.robot, states, costs.positions)
+        return {"cost": total}
 
     def draw_rows(
         self, model: AcceleratorModel, _centre: Mapping[str, Array], steps: int, rng: np.random.Generator
@@ -145,6 +159,8 @@ class Cost(Part[Costs]):
         reference = of_unit_length(model, random_states(model, steps, rng))
         weights = rng.uniform(0.0, 1.0, reference.shape)
         rows = {"x_ref": reference, "Q": weights, "R": rng.uniform(0.0, 1e-3, (steps, model.robot.nv))}
+        if model.robot.tracks:
+            rows |= draw_positions(model, steps, rng)
         count = len(_residuals(model))
         if count:
             C, elements = np.zeros((count, 2 * model.robot.nv)), simple_elements(model.robot)[:, 0]
@@ -279,8 +295,11 @@ def _residuals(model: AcceleratorModel) -> tuple[Residual, ...]:
 def _weights(model: AcceleratorModel, costs: Costs) -> list[tuple[CostTerm, Array, float]]:
     """Return each term, its weights (K,), and the unit of its word in that of the user's array."""
     assert model.interface.rollout is not None
+    weights = {"x_weight": costs.state_weights, "tau_weight": costs.force_weights}
+    if costs.positions is not None:
+        weights["p_weight"] = costs.positions.weights
     terms = []
     for term in rollout_terms(model.interface.step, model.interface.rollout):
-        weights = costs.force_weights if term.reference is None else costs.state_weights
-        terms.append((term, weights[:, WordName.parse(term.weight).index[0]], unit_of(term)))
+        index = WordName.parse(term.weight).index
+        terms.append((term, np.moveaxis(weights[term.weight_of], 0, -1)[index], unit_of(term)))
     return terms

@@ -12,7 +12,14 @@ from collections.abc import Callable
 import numpy as np
 
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.rollout import next_state, row_inputs, state_words, wrapped
+from rbdhw.fixed.rollout import (
+    next_state,
+    next_words,
+    row_inputs,
+    state_words,
+    tracked_words,
+    wrapped,
+)
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.responses import Response, Words
@@ -26,27 +33,30 @@ Respond = Callable[[Words], Response]
 
 def compute(model: AcceleratorModel, rollouts: Rollouts, step_of: Respond) -> Answered:
     """Return the answers of the bit-exact model; ``step_of`` computes a step."""
-    step = model.interface.step
-    assert model.interface.rollout is not None
-    state = state_words(step, model.interface.rollout.nq)
+    step, shape = model.interface.step, model.interface.rollout
+    assert shape is not None
+    state, tracked = state_words(step, shape.nq), tracked_words(step, shape)
     words = {word.name: rollouts.words[word.name] for word in step.inputs if word.name in rollouts.words}
-    with_costs = COST in model.interface.rollout.parts
+    with_costs = COST in shape.parts
     flags, first, cost = np.zeros((3, rollouts.tasks), np.int64)
     answered: list[tuple[Integers, Integers, Integers, Words]] = []
     for k in range(rollouts.steps):
         driven = step_words(model, rollouts, k, words)
         status, results = step_of(words | driven)
         after = next_state(step, state, results)
+        followed = next_state(step, tracked, results)
         if with_costs:
-            status = status | OUTSIDE * wrapped(state, after)[1].astype(np.int64)
+            exceeding = wrapped((*state, *tracked), after | followed)[1]
+            status = status | OUTSIDE * exceeding.astype(np.int64)
         words |= after
-        row, behind = rollouts.row(k), words | driven
+        row, behind = rollouts.row(k), words | driven | followed
         for part in parts_in(model):
             added, beyond = part.cost(model, row, behind)
             cost, status = cost + added, status | beyond
         flags, first = flags | status, np.where((first == 0) & (status != 0), k + 1, first)
         if k + 1 in rollouts.sent:
-            answered.append((flags, first, cost, results if rollouts.states else {}))
+            sent = {word.name: results[word.name] for word in next_words(step)} if rollouts.states else {}
+            answered.append((flags, first, cost, sent))
     *numbers, states = zip(*answered, strict=True)
     status, flagged, costs = (np.stack(column, axis=1) for column in numbers)
     stacked = {name: np.stack([each[name] for each in states], axis=1) for name in states[0]}

@@ -14,6 +14,7 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.cost import COST_POINT
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.softmin import FRACTION, MOST_EXPONENT, MOST_SAMPLES, SCALE
+from rbdhw.golden.kinematics import placements
 from rbdhw.golden.rollout import errors_of
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_solver import check_problem
@@ -22,6 +23,7 @@ from rbdhw.model.rollouts.codec import check, prepare_checked
 from rbdhw.model.rollouts.cost import OF_RESIDUALS, Cost, cost_unit
 from rbdhw.model.rollouts.data import Array
 from rbdhw.model.rollouts.packets import row_words
+from rbdhw.model.rollouts.positions import OF_POSITIONS
 from rbdhw.protocol import MEAN, MPPI
 
 HALF = 0.5
@@ -69,7 +71,8 @@ def mean_task(
     InputError
         The accelerator does not take such a problem, or not as many samples, or as low a temperature.
     """
-    check_problem(problem, "means of samples", ("tau_ref", "K"), np.asarray(model.domain.bounds["tau"]))
+    others = ("tau_ref", "K", *(() if model.robot.tracks else ("position_weight",)))
+    check_problem(problem, "means of samples", others, np.asarray(model.domain.bounds["tau"]))
     if not 1 <= samples <= MOST_SAMPLES:
         raise InputError("samples", str(samples), f"1 to {MOST_SAMPLES} on an accelerator")
     arrays = {name: problem[name][np.newaxis] for name in ("q", "v")}
@@ -78,6 +81,8 @@ def mean_task(
     arrays |= {"tau": problem["tau"], "std": std, "seed": np.array([seed], np.float64)}
     residuals = {name: problem[name] for name in OF_RESIDUALS if np.any(problem.get("W", 0.0))}
     arrays |= {name: array if name == "C" else array[1:] for name, array in residuals.items()}
+    if model.robot.tracks:
+        arrays |= {name: problem[name][1:] for name in OF_POSITIONS}
     checked = check(model, arrays, 0)
     if checked.late:
         expected = "references within the domain, on an accelerator"
@@ -96,6 +101,10 @@ def mean_task(
     if residuals:
         residual = _in_order(problem["C"] * error) - problem["y"][0]
         known += _in_order(problem["W"][0] * residual**2)
+    if model.robot.tracks:
+        reference, weights = (problem[name][0] for name in OF_POSITIONS)
+        error = placements(model.robot, problem["q"][np.newaxis])[0, :, :3, 3] - reference[:, :3, 3]
+        known += _in_order((weights * error**2).ravel())
     return MeanTask(rows, request, unit, HALF * float(known), bool(checked.first.status.any()))
 
 

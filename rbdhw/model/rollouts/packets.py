@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rbdhw.fixed.format import Integers
-from rbdhw.fixed.rollout import answered_as
+from rbdhw.fixed.rollout import answered_as, next_words
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.loads import load_packets, loads_of
 from rbdhw.model.packets import Beats, Bytes, contents, field, merge, requests, responses, unpack
@@ -58,7 +58,7 @@ def rollout_responses(
 
     ``loads`` (N,) are the numbers of loads before each rollout of its set of parameters.
     """
-    results = model.interface.step.outputs if rollouts.states else ()
+    results = next_words(model.interface.step) if rollouts.states else ()
     words = {answered_as(word): answered.states[word.name].ravel() for word in results}
     words[f"{ROLLOUT}.step"] = np.tile(rollouts.sent, rollouts.tasks)
     words[f"{ROLLOUT}.first_flagged"] = answered.first_flagged.ravel()
@@ -80,7 +80,7 @@ def read_responses(model: AcceleratorModel, rollouts: Rollouts, packets: Bytes) 
 
 def states_in(model: AcceleratorModel, rollouts: Rollouts, words: Words) -> dict[str, Integers]:
     """Return the words of states, as those of a step, from the words of answers."""
-    results = model.interface.step.outputs if rollouts.states else ()
+    results = next_words(model.interface.step) if rollouts.states else ()
     return {word.name: words[answered_as(word)] for word in results}
 
 

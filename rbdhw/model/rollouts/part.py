@@ -113,7 +113,7 @@ class Part(ABC, Generic[Checked]):
     def cost(
         self, _model: AcceleratorModel, _row: Mapping[str, int], _words: Words
     ) -> tuple[Integers | int, Integers | int]:
-        """Return the cost (N,) of a step and a status, from words of forces and of the state behind it."""
+        """Return the cost (N,) of a step and a status, from words of forces, and of what is behind it."""
         return 0, 0
 
     def results(self, _model: AcceleratorModel, _arrays: RolloutArrays, _answered: Answered) -> Results:

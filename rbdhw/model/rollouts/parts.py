@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.rollout import RolloutShape, answered_as
+from rbdhw.fixed.rollout import RolloutShape, answered_as, next_words
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.model.rollouts.cost import Cost
@@ -43,7 +43,7 @@ def rollout_commands(functions: Sequence[FunctionWords], shape: RolloutShape) ->
     last = [word for part in parts for word in part.last_row_words(step, shape)]
     request = _inputs(ROLLOUT, step, [*counts(shape, "steps", "every"), *asked], first)
     row = (*leading, *_inputs(LOAD, step, [*counts(shape, "row"), *last], first))
-    states = tuple(replace(word, name=answered_as(word)) for word in step.outputs)
+    states = tuple(replace(word, name=answered_as(word)) for word in next_words(step))
     numbers = tuple(counts(shape, f"{ROLLOUT}.step", f"{ROLLOUT}.first_flagged"))
     answer = tuple(word for part in parts for word in part.answer_words(step, shape))
     results = ((*numbers, *answer), (), states) if answer else ((*states, *numbers), (), ())

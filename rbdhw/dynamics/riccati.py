@@ -136,7 +136,11 @@ def _before(value: Quadratic, step: StepChange, cost: Quadratic) -> Quadratic:
 
 
 def _eliminate(total: Quadratic, first: int) -> tuple[Quadratic, Policy]:
-    """Return the least value by the forces, which are ``first`` and those behind it, and the forces."""
+    """Return the least value by the forces, which are ``first`` and those behind it, and the forces.
+
+    Only pivots and what leads to them are in a hurry: there a product of two entries is divided by the pivot.
+    It is ready when the reciprocal is, whereas a share has to wait for it.
+    """
     rows = [[*row, slope] for row, slope in zip(total.hessian[first:], total.gradient[first:], strict=True)]
     size = first + len(rows)
     pivots, inverses = [], []
@@ -145,11 +149,12 @@ def _eliminate(total: Quadratic, first: int) -> tuple[Quadratic, Policy]:
             pivots.append(rows[j][first + j])
             inverses.append(reciprocal(pivots[j]))
             for i in range(j + 1, len(rows)):
-                share = rows[j][first + i] * inverses[j]
-                kept = [*range(first), *range(first + i, size + 1)]
-                for c in kept:
+                entry = rows[j][first + i]
+                share = entry * inverses[j]
+                for c in (*range(first), size):
                     rows[i][c] = rows[i][c] - share * rows[j][c]
                 for c in range(first + i, size):
+                    rows[i][c] = rows[i][c] - (entry * rows[j][c]) * inverses[j]
                     rows[c - first][first + i] = rows[i][c]
     shares = [[entry * inverse for entry in row] for row, inverse in zip(rows, inverses, strict=True)]
 

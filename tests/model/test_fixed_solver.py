@@ -240,7 +240,7 @@ def test_a_solution_without_a_cheaper_trial_stalls(fixed):
 
 def test_of_equal_costs_the_longest_step_is_kept(fixed):
     """It costs more than the shortest one, which changes nothing, but within the tolerance."""
-    _, task, goal = posed(fixed, 3)
+    _, task, goal = posed(fixed, 11)
     last = fixed.solve(task, goal, 2)
     solution, longest = (
         FixedSolver(with_alphas(fixed.model, n)).solve(task, goal, 1, last.plan) for n in (ALPHAS, 1)

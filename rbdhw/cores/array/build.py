@@ -10,7 +10,7 @@ from functools import partial
 from rbdhw.cores.array.annealing import anneal
 from rbdhw.cores.array.jobs import jobs, least_handover, needs_of
 from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Handover, Timing
-from rbdhw.cores.array.placement import UNHURRIED, Haste, place_jobs
+from rbdhw.cores.array.placement import Haste, place_jobs
 from rbdhw.cores.array.verify import verify
 from rbdhw.delays import Pipeline, Product, select_levels
 from rbdhw.errors import InputError
@@ -30,11 +30,7 @@ SPARE_CYCLES = 3
 USUAL_CHOICES = 16
 """The multiplexer inputs assumed for choosing the products' registers, before the array is known."""
 
-HASTES = (
-    UNHURRIED,
-    Haste(0.2, 1),
-    *(Haste(lead, 1, share, orderly=True) for lead in (0.25, 0.3) for share in (0.2, 0.25)),
-)
+HASTES = [Haste(lead, share, hurried=True) for lead in (0.25, 0.3) for share in (0.2, 0.25)]
 """The ways to hand words on that are tried in turn at a short interval."""
 
 SLOW = 1.25
@@ -64,15 +60,17 @@ def build_array(
     share: float = 1.0,
     handed: Mapping[int, int] | None = None,
     extra: Mapping[ArrayResource, int] | None = None,
+    alone: bool = False,
 ) -> ArraySchedule:
     """Return the verified array that processes one task of a fused program every ``ii`` cycles.
 
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
     block RAMs may be used. ``handed`` are words that a task takes from results of an earlier one, which come
     first. If the interval is short for them, memories are direct (:class:`Timing`) where the clock allows it.
-    ``extra`` units may make all results earlier.
+    ``extra`` units may make all results earlier. Tasks that are ``alone`` take words from the task before.
 
-    Raises InputError if the clock is too fast, or there is no place for a job.
+    Raises InputError if the clock is too fast, if there is no place for a job, or if a task would take words
+    that are not there yet.
     """
     clock = device.clock(clock_mhz)
     usable = device.usable_period(clock.schedule_mhz)
@@ -98,6 +96,8 @@ def build_array(
         return _longest(array, device, way) <= usable
 
     array = _hasty(placer, handed or {}, meets) if way.timing.direct else placer()
+    if alone and (cycles := Handover.cycles(array, handed or {})) > ii:
+        raise InputError("ii", f"words are handed on after {cycles} cycles", "a larger ii")
     array = anneal(array, outputs, program.port_widths, handed)
     array = replace(array, block_rams=0 if way.timing.direct else device.operand_blocks(share))
     verify(array, work, outputs)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from rbdhw.cores.array.memories import Contents, block_memories, contents, outputs
-from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Handover
+from rbdhw.cores.array.memories import Contents, block_memories, contents, memory_bits, outputs, word_bits
+from rbdhw.cores.array.model import SUPPLIES, ArrayResource, ArraySchedule, Handover, Port
 from rbdhw.cores.pipeline.cells import unit_cells
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.fusion import GUARD_BITS
@@ -35,11 +35,12 @@ def array_cells(
     Words that are ``streamed`` wait elsewhere, and those of a ``handover`` from their results on.
     """
     fabric = FABRICS[device.family]
-    width = max(program.port_widths)
-    total = width + GUARD_BITS + SUM_HEAD
     arithmetic, selection, units = Cells(), Cells(), Cells()
     for unit, resource in enumerate(array.units):
+        values = [value for step in array.steps_of[unit] for value in step.job.values]
+        width = max(word_bits(program, array, value) for value in values)
         if resource is ArrayResource.ACCUMULATOR:
+            total = width + GUARD_BITS + SUM_HEAD
             shifts = {term.shift for step in array.steps_of[unit] for term in step.job.terms}
             arithmetic += Cells(total, 2.0 * total)
             selection += Cells(_multiplexers(fabric, len(shifts), total), CONTROL_BITS)
@@ -57,7 +58,7 @@ def array_cells(
     blocks = block_memories(array, held, program.port_widths, array.block_rams)
     for port, stored in held.items():
         inputs = len(outputs(array, port))
-        bits = program.port_widths[port.index]
+        bits = memory_bits(program, array, port, stored)
         selection += Cells(_multiplexers(fabric, inputs, bits))
         waiting += _memory(array, stored, inputs, port in blocks, bits, fabric)
     return {"arithmetic": arithmetic, "selection": selection, "waiting": waiting, "units": units}
@@ -66,12 +67,15 @@ def array_cells(
 def array_blocks(program: Program, array: ArraySchedule, device: Target) -> int:
     """Return the DSP blocks of accumulators and of the units for sines and reciprocals."""
     products = {
-        ArrayResource.ACCUMULATOR: (program.port_widths,),
         ArrayResource.TRIGONOMETRY: program.trigonometry.multipliers,
         ArrayResource.RECIPROCAL: program.reciprocal.multipliers if program.reciprocal else (),
-        **dict.fromkeys(SUPPLIES, ()),
     }
-    return sum(device.blocks(widths) for resource in array.units for widths in products[resource])
+    blocks = sum(device.blocks(widths) for unit in array.units for widths in products.get(unit, ()))
+    bits = {port: memory_bits(program, array, port, held) for port, held in contents(array).items()}
+    for unit, resource in enumerate(array.units):
+        if resource is ArrayResource.ACCUMULATOR:
+            blocks += device.blocks((bits[Port(unit, 0)], bits[Port(unit, 1)]))
+    return blocks
 
 
 def _multiplexers(fabric: Fabric, choices: int, width: int) -> float:

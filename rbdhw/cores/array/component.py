@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 
 from rbdhw.cores.array.accumulator import Accumulator, TermControl, sum_bits
 from rbdhw.cores.array.control import Sequencer, places
-from rbdhw.cores.array.memories import block_memories, contents, outputs
+from rbdhw.cores.array.memories import block_memories, contents, memory_bits, outputs, word_bits
 from rbdhw.cores.array.model import (
     SUPPLIES,
     ArrayResource,
@@ -121,21 +121,10 @@ class ArrayComponent(CorePorts):
     def _operation(self, value: int) -> Operation:
         return self.program.operations[value]
 
-    def _width(self, value: int) -> int:
-        if value < 0:
-            return self._operation(~value).format.width
-        if value < len(self.program.operations):
-            return self._operation(value).format.width
-        (copied,) = self.array.producer[value].job.terms[0].values
-        return self._width(copied)
-
     def _memory(self, m: Module, port: Port, sequencer: Sequencer) -> OperandMemory:
-        writes = self.array.writes.get(port, {})
         held = self._contents[port]
-        constants = [integer.bit_length() + 1 for integer in held.constants]
-        width = max([*(self._width(write.value) for write in writes.values()), *constants], default=2)
         memory = OperandMemory(
-            width=width,
+            width=memory_bits(self.program, self.array, port, held),
             ii=self.ii,
             contents=held,
             inputs=len(outputs(self.array, port)),
@@ -167,7 +156,7 @@ class ArrayComponent(CorePorts):
         controls, widest = {}, 2
         for step in self.array.steps_of[unit]:
             widest = max(widest, self._sum_bits(step))
-            width = self._width(step.job.values[0])
+            width = word_bits(self.program, self.array, step.job.values[0])
             for k, term in enumerate(step.job.terms):
                 more = k < len(step.job.terms) - 1
                 controls[(step.start + k + self.array.timing.read) % self.ii] = TermControl(
@@ -191,7 +180,7 @@ class ArrayComponent(CorePorts):
     def _sum_bits(self, step: ArrayStep) -> int:
         """Return the bits of a job's sum before rounding, at least those of a result and the guard bits."""
         (value,) = step.job.values
-        least = max(self.program.port_widths) + GUARD_BITS + 1
+        least = word_bits(self.program, self.array, value) + GUARD_BITS + 1
         if value >= len(self.program.operations):
             return least
         operation = self._operation(value)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rbdhw.cores.array.model import MEMORY_BITS, MEMORY_WORDS, ArraySchedule, Constant, Output, Port
+from rbdhw.fixed.program import Program
 
 SHALLOW = 32
 """The depth up to which look-up tables hold a memory cheaply (words)."""
@@ -40,6 +41,21 @@ class Contents:
     def blocks(self, ii: int, width: int) -> int:
         """Return the block RAMs that the memory takes with words of ``width`` bits."""
         return math.ceil(self.depth(ii) * math.ceil(width / MEMORY_BITS) / MEMORY_WORDS)
+
+
+def word_bits(program: Program, array: ArraySchedule, value: int) -> int:
+    """Return the bits of a value, of a flag's complement, or of a copy."""
+    if value >= len(program.operations):
+        (value,) = array.producer[value].job.terms[0].values
+        return word_bits(program, array, value)
+    return program.operations[~value if value < 0 else value].format.width
+
+
+def memory_bits(program: Program, array: ArraySchedule, port: Port, held: Contents) -> int:
+    """Return the bits of the words of a memory: those of the widest one, or constant."""
+    written = (word_bits(program, array, write.value) for write in array.writes.get(port, {}).values())
+    constants = (integer.bit_length() + 1 for integer in held.constants)
+    return max([*written, *constants], default=2)
 
 
 def contents(array: ArraySchedule) -> dict[Port, Contents]:

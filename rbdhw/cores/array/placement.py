@@ -73,15 +73,14 @@ LONG_GAP = 7
 class Haste(NamedTuple):
     """How words come to be handed on: ``lead`` is the share of an interval before they are supplied.
 
-    ``window`` is that of jobs on the way from them to results that are handed on. The words are supplied in
-    ``share`` of an interval: more words in a cycle find no place in the memories that they are for. If it is
-    ``orderly``, words of one job are supplied in different cycles.
+    They are supplied in ``share`` of an interval: more words in a cycle find no place in the memories that
+    they are for. If it is ``hurried``, words of one job are supplied in different cycles, and jobs on the way
+    from them to results that are handed on take the first place that is free, whatever it costs.
     """
 
     lead: float = 0.2
-    window: int = WINDOW
     share: float = 0.125
-    orderly: bool = False
+    hurried: bool = False
 
 
 UNHURRIED = Haste()
@@ -171,7 +170,7 @@ class _Placement:
         self._added: list[tuple[Sequence[tuple[int, Write]], set[int]]] = []
         self._needs, self._handed = needs_of(jobs), handed
         # The jobs that read each word, and how many words of a job are supplied in a cycle.
-        users = users_of(self._needs) if haste.orderly else []
+        users = users_of(self._needs) if haste.hurried else []
         self._readers = {
             jobs[k].values[0]: readers
             for k, readers in enumerate(users)
@@ -218,7 +217,7 @@ class _Placement:
         heapq.heapify(queue)
         while queue:
             urgent, k = heapq.heappop(queue)
-            self._window = self._haste.window if -urgent >= SOON else WINDOW
+            self._window = 1 if self._haste.hurried and -urgent >= SOON else WINDOW
             while not self._place(self._jobs[k]) and not self._place_with_copies(self._jobs[k]):
                 if self.added >= self._most_added or self._copied < self._unused():
                     return False

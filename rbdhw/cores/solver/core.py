@@ -35,7 +35,7 @@ SLACK = 32
 SPARE_ACCUMULATORS = 4
 """Accumulators beyond those that the terms take, so that what a knot hands on is there sooner."""
 
-SPARE_AT_INTERVAL = (0, SPARE_ACCUMULATORS, 5 * SPARE_ACCUMULATORS)
+SPARE_AT_INTERVAL = (0, 4, 20, 40, 60, 100)
 """Numbers of them that are tried in turn at an interval that is asked for."""
 
 
@@ -113,8 +113,8 @@ class SolverCore:
         return self.sweep.estimate() + weigh(around, 0, weights)
 
 
-Build = Callable[[int, int], SweepArray]
-"""Builds a sweep with an interval and a number of spare accumulators."""
+Build = Callable[[int, int, bool], SweepArray]
+"""Builds a sweep with an interval and a number of spare accumulators, and whether a problem is alone."""
 
 
 def build_solver(
@@ -131,9 +131,9 @@ def build_solver(
     shape, device = interface.solver, core.device
     assert shape is not None
 
-    def build(cycles: int, spare: int) -> SweepArray:
+    def build(cycles: int, spare: int, alone: bool) -> SweepArray:
         extra = {ArrayResource.ACCUMULATOR: spare}
-        return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz)
+        return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz, alone)
 
     if interval is None:
         sweep = _soonest(build, shape)
@@ -149,7 +149,7 @@ def _soonest(build: Build, shape: SolverShape) -> SweepArray:
     """Return a sweep with about the shortest interval for :data:`ACCUMULATORS`."""
     terms = sum(len(job.terms) for job in jobs(shape.program))
     interval, tries = max(terms // ACCUMULATORS, SHORTEST), 0
-    while (built := build(interval, SPARE_ACCUMULATORS)).between > 1:
+    while (built := build(interval, SPARE_ACCUMULATORS, False)).between > 1:
         cycles = max(built.handed_on, interval)
         interval = cycles + tries * cycles // SLACK + 1
         tries += 1
@@ -167,15 +167,11 @@ def _at_interval(build: Build, interval: int, least: int) -> SweepArray:
     reason = ""
     for spare in SPARE_AT_INTERVAL:
         try:
-            built = build(interval, spare)
+            return build(interval, spare, True)
         except InputError as error:
             if error.where != "ii":
                 raise
-            reason = reason or error.reason
-            continue
-        if built.between == 1:
-            return built
-        reason = f"a knot hands results on after {built.handed_on} cycles"
+            reason = error.reason
     raise InputError("sweep-ii", reason, "a longer interval")
 
 

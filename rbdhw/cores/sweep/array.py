@@ -130,17 +130,19 @@ def build_sweep(
     ii: int,
     extra: Mapping[ArrayResource, int] | None = None,
     clock_mhz: float | None = None,
+    alone: bool = False,
 ) -> SweepArray:
     """Return the core of a sweep with a knot every ``ii`` cycles.
 
     ``extra`` are units beyond those that the products and words take, which make a knot's results earlier:
-    accumulators, and sources that hand out words.
+    accumulators, and sources that hand out words. One problem is ``alone``: none other takes turns with it.
 
-    Raises InputError if the clock is too fast, or there is no place for an operation.
+    Raises InputError if the clock is too fast, if there is no place for an operation, or if the interval is
+    too short for one problem.
     """
     (sweep,) = sweeps.sweeps
     handed = handed_words(program, sweep.name)
-    schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra)
+    schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra, alone=alone)
     return SweepArray(sweeps, program, device, schedule)
 
 

@@ -168,13 +168,13 @@ def test_at_long_intervals_words_are_kept_for_four_tasks():
     assert [kept_window(ii) for ii in (127, 256, 700, 4096)] == [1016, 1024, 2800, 4 * 4096]
 
 
-@pytest.mark.parametrize("orderly", [False, True])
-def test_words_of_one_sum_are_handed_out_in_different_cycles(orderly):
+@pytest.mark.parametrize("hurried", [False, True])
+def test_words_of_one_sum_are_handed_out_in_different_cycles(hurried):
     shape = fixed_solver("toy", 3, 2).shape
     handed = handed_words(shape.program, shape.sweeps.sweeps[0].name)
     work = jobs(shape.program, handed.keys())
     outputs = {name: tuple(word.value for word in words) for name, words in shape.program.outputs.items()}
-    haste, extra = Haste(0.25, 1, 0.1, orderly), {ArrayResource.ACCUMULATOR: 4}
+    haste, extra = Haste(0.25, 0.1, hurried), {ArrayResource.ACCUMULATOR: 4}
     widths, times = shape.program.port_widths, timing(shape.program, 2)
     array = place_jobs(work, outputs, 64, 125.0, times, 2, widths, handed, extra, haste)
     verify(array, work, outputs)
@@ -184,4 +184,4 @@ def test_words_of_one_sum_are_handed_out_in_different_cycles(orderly):
         for step in array.steps
         for uses in Counter(cycle[word] for word in step.job.operands if word in cycle).values()
     ]
-    assert (sum(shared) == 0) is orderly
+    assert (sum(shared) == 0) is hurried

@@ -23,7 +23,7 @@ KNOTS, ALPHAS, II, SWEEP_II = 3, 2, 4, 112
 BEFORE_STEP = 4
 """The cycles from the start of an expansion until its first step may begin, in an interval of the core."""
 
-SHORT_II = 60
+SHORT_II = 48
 """An interval of the sweep at which its memories are direct."""
 
 

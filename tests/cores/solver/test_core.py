@@ -9,7 +9,7 @@ import pytest
 
 from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.solver import core as solver_core
-from rbdhw.cores.solver.core import SPARE_ACCUMULATORS, build_solver
+from rbdhw.cores.solver.core import build_solver
 from rbdhw.cores.sweep.array import build_sweep, least_interval
 from rbdhw.errors import InputError
 from rbdhw.estimate.energy import PICOJOULES, STATIC_WATTS, block_cycles

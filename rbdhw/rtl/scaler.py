@@ -17,6 +17,11 @@ LATENCY = 4
 """The cycles from a number's turn to its word: a choice, a product, a rounded shift, and a limit."""
 
 
+def product_widths(items: Sequence[Scaled]) -> tuple[int, int]:
+    """Return the operand widths of the product of a scaler of these items, whose numbers may be negated."""
+    return 1 + max(item.source.width for item in items), max(item.factor.width for item in items)
+
+
 class Scaler(wiring.Component):
     """Computes the words of ``items`` in order, one in each cycle after ``start``.
 
@@ -61,7 +66,7 @@ class Scaler(wiring.Component):
     def _product(self, m: Module, turns: Sequence[Any]) -> Any:
         values = [each.as_signed() for each in split_sum(m, self.sources, self.source_widths)]
         factors = [each.as_signed() for each in split_sum(m, self.factors, self.factor_widths)]
-        width, most = 1 + max(self.source_widths), max(self.factor_widths)
+        width, most = product_widths(self.items)
         signs = [-values[item.place] if item.negative else values[item.place] for item in self.items]
         value = register(m, "value", Array(signs)[turns[0]], signed(width))
         factor = register(m, "factor", Array(factors[item.by] for item in self.items)[turns[0]], signed(most))

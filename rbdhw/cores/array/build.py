@@ -30,7 +30,7 @@ SPARE_CYCLES = 3
 USUAL_CHOICES = 16
 """The multiplexer inputs assumed for choosing the products' registers, before the array is known."""
 
-HASTES = [Haste(lead, share, hurried=True) for lead in (0.25, 0.3) for share in (0.2, 0.25)]
+HASTES = [Haste(lead, share, hurried=True) for lead, share in ((0.25, 0.2), (0.3, 0.25))]
 """The ways to hand words on that are tried in turn at a short interval."""
 
 SLOW = 1.25

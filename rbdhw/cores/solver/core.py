@@ -23,9 +23,10 @@ from rbdhw.fixed.solver import SolverShape
 from rbdhw.model.interface import Interface
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.rollout_parts import hardware_of
+from rbdhw.rtl.scaler import product_widths
 from rbdhw.target import Primitive
 
-ACCUMULATORS, SHORTEST = 26, 48
+ACCUMULATORS, SHORTEST = 28, 48
 """The accumulators among which the terms of a knot are divided at the first interval that is tried, unless it
 is shorter than this."""
 
@@ -110,7 +111,9 @@ class SolverCore:
         cells = sum((part.cells(step, shape, fabric) for part in hardware_of(shape)), Cells())
         around = {"edge": cells, "buffers": self.memory()}
         weights = weights_of(device, self.core.estimated_as)
-        return self.sweep.estimate() + weigh(around, 0, weights)
+        lanes = [*(lane.numbers for lane in self.timing.lanes), *self.timing.policy_lanes]
+        blocks = sum(device.blocks(product_widths(lane)) for lane in lanes)
+        return self.sweep.estimate() + weigh(around, blocks, weights)
 
 
 Build = Callable[[int, int, bool], SweepArray]

@@ -95,7 +95,8 @@ class ForwardPass(wiring.Component):
         valid, trial, step = self._turns(m)
         entered = delayed(m, valid, 1)
         limited = self.timing.fed_back - LIMITED
-        times = (0, self.before, self._fixed, self.before + self.latency, self._after - 2, limited)
+        back_after = self.before + self.latency
+        times = (0, self.before, self._fixed, back_after, back_after + self.stage.latency, limited)
         stages = tuple(1 + cycles for cycles in times)
         in_order = tuple(sorted(stages))
         tags = delay_line(m, Cat(trial, step), 1, in_order, name="tag", memory_stages=MEMORY_STAGES)
@@ -143,8 +144,8 @@ class ForwardPass(wiring.Component):
             m.d.sync += slot.eq(slot + 1)
             with m.If(slot == self.timing.slots_of_round - 1):
                 m.d.sync += [slot.eq(0), step.eq(step + 1)]
-                with m.If(step == self.shape.knots):
-                    m.d.sync += running.eq(0)
+            with m.If((step == self.shape.knots) & (slot == most)):
+                m.d.sync += running.eq(0)
         with m.Elif(~running & (left != 0)):
             m.d.sync += left.eq(left - 1)
         return turn & (slot <= most), slot[: len(most)], step

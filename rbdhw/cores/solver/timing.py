@@ -17,6 +17,11 @@ from rbdhw.rtl.scaler import LATENCY
 STARTS = 2
 """The cycles from the start of a sweep that rests to its first interval."""
 
+WRITTEN_IN = 4
+"""The part of an interval of the sweep, as a divisor, in which numbers and policies of a knot are written.
+
+A sweep waits for the first numbers, and a forward pass for the last policy."""
+
 
 class Lane(NamedTuple):
     """Numbers of a knot that are written one after the other, and the columns of the sweep's memory."""
@@ -59,8 +64,13 @@ class SolverTiming:
 
     @property
     def after(self) -> int:
-        """The cycles from the last turn of a pass to its end."""
-        return self.before + self.step + cost_latency(len(self.shape.terms)) + 2
+        """The cycles from the last turn of a pass to its end.
+
+        In its last round a pass takes no steps and writes the last states. The costs of the round before are
+        there some cycles after that.
+        """
+        of_costs = self.before + self.step + cost_latency(len(self.shape.terms)) + 2
+        return max(of_costs - self.slots_of_round * self.ii, self.forces + 2)
 
     @property
     def slots_of_round(self) -> int:
@@ -73,9 +83,17 @@ class SolverTiming:
         return self.slots_of_round * self.ii - self.before - self.step
 
     @property
+    def first_pass(self) -> int:
+        """The most cycles of the pass that follows the first trajectory."""
+        return self._cycles_of_pass(1)
+
+    @property
     def forward_pass(self) -> int:
-        """The most cycles of a pass."""
-        return (self.shape.knots + 1) * self.slots_of_round * self.ii + self.after + 1
+        """The most cycles of a pass with all step lengths."""
+        return self._cycles_of_pass(self.shape.alphas)
+
+    def _cycles_of_pass(self, trials: int) -> int:
+        return (self.shape.knots * self.slots_of_round + trials) * self.ii + self.after + 1
 
     # Sweeps
 
@@ -83,13 +101,12 @@ class SolverTiming:
     def lanes(self) -> tuple[Lane, ...]:
         """What writes the numbers of a knot at the same time, the one with the most first.
 
-        There are as few as it takes for an expansion to be as fast as the sweep, or as its steps.
+        There are as few as it takes for :data:`WRITTEN_IN`, or as the sweep has columns.
         """
-        places, most_cycles = self.sweep.places, max(self.between, self.dstep + 3)
+        places, cycles = self.sweep.places, self.between // WRITTEN_IN
         most = len({places[number.name][1] for number in self.shape.numbers if number.name in places})
         divisions = [self.divide(count) for count in range(1, most + 1)]
-        fast = (lanes for lanes in divisions if len(lanes[0].numbers) + LATENCY + 1 <= most_cycles)
-        return next(fast, divisions[-1])
+        return next((lanes for lanes in divisions if len(lanes[0].numbers) <= cycles), divisions[-1])
 
     def divide(self, count: int) -> tuple[Lane, ...]:
         """Return the lanes of so many groups of columns, of which each has about as many numbers."""
@@ -159,9 +176,10 @@ class SolverTiming:
     def policy_lanes(self) -> tuple[tuple[Scaled, ...], ...]:
         """What writes the gains and changes of a policy at the same time, the one with the most first.
 
-        There are as few as it takes to write a policy before the next one is there.
+        There are as few as it takes for :data:`WRITTEN_IN`, and before the next policy is there.
         """
-        items, cycles = (*self.shape.gains, *self.shape.changes), max(self.between - LATENCY - 2, 1)
+        items = (*self.shape.gains, *self.shape.changes)
+        cycles = max(min(self.between // WRITTEN_IN, self.between - LATENCY - 2), 1)
         most = -(-len(items) // -(-len(items) // cycles))
         return tuple(items[k : k + most] for k in range(0, len(items), most))
 
@@ -182,5 +200,5 @@ class SolverTiming:
 
     def solution(self, iterations: int) -> int:
         """Return the most cycles of a solution in which no sweep is repeated."""
-        first = max(self.forward_pass, self.curvatures) + 4 + self.ii - 1
+        first = max(self.first_pass, self.curvatures) + 4 + self.ii - 1
         return first + iterations * self.iteration

@@ -37,7 +37,7 @@ def row_of(policy, factors):
     ]
 
 
-@pytest.mark.parametrize(("between", "lanes"), [(100, 1), (LATENCY + 2 + 5, 2), (LATENCY + 2 + 3, 4)])
+@pytest.mark.parametrize(("between", "lanes"), [(100, 1), (24, 2), (11, 5), (LATENCY + 2 + 1, 10)])
 def test_rows_are_there_before_the_next_policy(between, lanes):
     assert len(timing(between).policy_lanes) == lanes
     assert timing(between).policy <= between

@@ -36,7 +36,7 @@ SLACK = 32
 SPARE_ACCUMULATORS = 4
 """Accumulators beyond those that the terms take, so that what a knot hands on is there sooner."""
 
-SPARE_AT_INTERVAL = (0, 4, 20, 40, 60, 100)
+SPARE_AT_INTERVAL = (0, 4, 20, 40, 60)
 """Numbers of them that are tried in turn at an interval that is asked for."""
 
 

@@ -1,4 +1,4 @@
-"""The clocks that the timing check confirms for designs on the VU9P."""
+"""The clocks that the timing check confirms, and what Yosys counts, on the VU9P and on small devices."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from benchmarks.rows import Row, Rows
 from benchmarks.synthesis import Subject, keep_netlist, planned
 from rbdhw.boards.yosys import FAMILIES, count_resources
 from rbdhw.design.replacement import VERILOG
+from rbdhw.estimate.resources import Resources
+from rbdhw.explore.plan import Plan
 from rbdhw.target import target as find_target
 from rbdhw.timing.devices import device_of
-from rbdhw.timing.report import check_timing
+from rbdhw.timing.report import TimingReport, check_timing
 from rbdhw.verilog_names import DEFAULT_NAME
 
 
@@ -33,19 +35,31 @@ def subjects() -> Iterable[Subject]:
     yield toy(("fd",), 1, 32, clock_mhz=120.0)
 
 
+def small_devices() -> Iterable[Subject]:
+    """Yield the designs for devices of an Artix-7, a Zynq-7000 and a Kria, at their own clocks."""
+    for device in ("xc7a100t", "xc7z020", "xck26"):
+        for robot in ("iiwa14", "hyq"):
+            yield Subject(robot, ("id",), 8, 18, device)
+
+
 def checked_rows() -> Rows:
     """Return the cycles of each design, what Yosys counts, and the clock of the check."""
     return list(on_all_cores(checked_row, subjects()))
 
 
-def checked_row(subject: Subject) -> Row:
-    """Return the row of a design. Its time is that of its core, at a clock that the check confirms."""
+def _checked(subject: Subject) -> tuple[Plan, Resources, TimingReport]:
+    """Return the plan of a design, what Yosys counts in it, and what the check finds."""
     plan, verilog = planned(subject)
     target = find_target(subject.target)
     netlist = keep_netlist({VERILOG: verilog}, DEFAULT_NAME, target)
     report = check_timing(netlist, DEFAULT_NAME, device_of(subject.target))
     statistics = netlist.with_name("resources.json").read_text()
-    counted = count_resources(statistics, FAMILIES[target.family])
+    return plan, count_resources(statistics, FAMILIES[target.family]), report
+
+
+def checked_row(subject: Subject) -> Row:
+    """Return the row of a design. Its time is that of its core, at a clock that the check confirms."""
+    plan, counted, report = _checked(subject)
     (function,) = subject.functions
     cycles = plan.core.latency[function]
     return {
@@ -81,6 +95,49 @@ def checked_layout(rows: Rows) -> Rows:
             "cycles of the core": row["cycles"],
             "with packets": row["with_packets"],
             "ns of the core": f"{row['ns']:.0f}",
+        }
+        for row in rows
+    ]
+
+
+def device_rows() -> Rows:
+    """Return the estimated and counted cells of each design for a small device, and its clocks."""
+    return list(on_all_cores(device_row, small_devices()))
+
+
+def device_row(subject: Subject) -> Row:
+    """Return the row of a design for a small device."""
+    plan, counted, report = _checked(subject)
+    return {
+        "device": subject.target,
+        "robot": subject.robot,
+        "luts": (plan.estimate.luts, counted.luts),
+        "flip_flops": (plan.estimate.flip_flops, counted.flip_flops),
+        "dsp_blocks": (plan.estimate.dsp_blocks, counted.dsp_blocks),
+        "scheduled": plan.clock_mhz,
+        "check": report.clock_mhz,
+        "safe": report.safe_mhz,
+        "confirmed": report.confirms(plan.clock_mhz),
+    }
+
+
+def device_layout(rows: Rows) -> Rows:
+    """Return a line for each design."""
+
+    def both(estimate: int, counted: int) -> str:
+        return f"{estimate:,} / {counted:,} ({estimate / counted - 1.0:+.0%})"
+
+    return [
+        {
+            "device": row["device"],
+            "robot": row["robot"],
+            "look-up tables": both(*row["luts"]),
+            "flip-flops": both(*row["flip_flops"]),
+            "DSP blocks": both(*row["dsp_blocks"]),
+            "scheduled, MHz": f"{row['scheduled']:.0f}",
+            "check, MHz": f"{row['check']:.1f}",
+            "with the margin": f"{row['safe']:.1f}",
+            "confirmed": "yes" if row["confirmed"] else "no",
         }
         for row in rows
     ]

@@ -17,7 +17,7 @@ from benchmarks.casadi_steps import casadi_layout, casadi_rows, second_code_layo
 from benchmarks.chain_builds import builds_layout, chain_builds, chain_latencies, latencies_layout
 from benchmarks.chain_runs import chain_errors, chain_times, errors_layout, times_layout
 from benchmarks.chain_widths import chain_widths, widths_layout
-from benchmarks.checked_clocks import checked_layout, checked_rows
+from benchmarks.checked_clocks import checked_layout, checked_rows, device_layout, device_rows
 from benchmarks.clock_check import clock_layout, clock_rows
 from benchmarks.closed_loop import loop_layout, loop_rows
 from benchmarks.contacts import (
@@ -388,6 +388,7 @@ TABLES: dict[str, Table] = {
         "Steps in time: many steps of the iiwa14 beside float64", trajectories, trajectories_layout
     ),
     "checked-clocks": Table("Clocks on the VU9P by the timing check", checked_rows, checked_layout),
+    "small-devices": Table("Small devices: estimates, counts and clocks", device_rows, device_layout),
     "timing": Table(
         "The timing check beside nextpnr, ecp5-85, speed grade 6", clock_rows, clock_layout, varies=True
     ),

@@ -1,19 +1,20 @@
 """The table of clocks on the VU9P: what it says follows from the check, and is that of today's designs."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from benchmarks import markdown_tables
-from benchmarks.checked_clocks import checked_layout, checked_row, subjects
+from benchmarks.checked_clocks import checked_layout, checked_row, small_devices, subjects
 from rbdhw.timing.report import MARGIN
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 
 
-def lines() -> list[dict[str, str]]:
-    """Return the lines of the table in the results."""
-    heading, _, *cells = markdown_tables.tables(RESULTS)["checked-clocks"]
+def lines(name: str = "checked-clocks") -> list[dict[str, str]]:
+    """Return the lines of a table in the results."""
+    heading, _, *cells = markdown_tables.tables(RESULTS)[name]
     return [dict(zip(heading, line, strict=True)) for line in cells]
 
 
@@ -27,6 +28,20 @@ def test_a_clock_is_confirmed_with_the_margin_only() -> None:
         assert line["confirmed"] == ("yes" if safe >= scheduled else "no")
         time = 1000 * int(line["cycles of the core"]) / min(scheduled, safe)
         assert float(line["ns of the core"]) == pytest.approx(time, abs=0.6)
+
+
+def test_errors_of_estimates_on_small_devices_are_those_of_the_counts() -> None:
+    table = lines("small-devices")
+    assert [(line["device"], line["robot"]) for line in table] == [
+        (subject.target, subject.robot) for subject in small_devices()
+    ]
+    for line in table:
+        check, safe = float(line["check, MHz"]), float(line["with the margin"])
+        assert safe == pytest.approx(check / (1 + MARGIN), abs=0.1)
+        for cell in (line["look-up tables"], line["flip-flops"], line["DSP blocks"]):
+            estimate, counted, error = re.findall(r"[-+]?[\d,]+", cell)
+            numbers = [int(number.replace(",", "")) for number in (estimate, counted)]
+            assert int(error) == round(100 * (numbers[0] / numbers[1] - 1))
 
 
 @pytest.mark.verify(minutes=0.6)

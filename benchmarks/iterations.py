@@ -17,7 +17,7 @@ from benchmarks.solver_cores import ALPHAS, Build, solver_plans
 ARM = "iiwa14"
 
 BUILDS: tuple[Build, ...] = (
-    (ARM, "xcvu9p", 1, 50),
+    (ARM, "xcvu9p", 1, 52),
     (ARM, "xcvu9p", 4, 280),
     (ARM, "xck26", 32, 680),
 )

@@ -38,8 +38,8 @@ BUILDS: tuple[Build, ...] = (
     ("iiwa14", "xcvu9p", 16, None),
     ("iiwa14", "xcvu9p", 4, 280),
     ("iiwa14", "xcvu9p", 4, 120),
-    ("iiwa14", "xcvu9p", 4, 50),
-    ("iiwa14", "xcvu9p", 1, 50),
+    ("iiwa14", "xcvu9p", 4, 52),
+    ("iiwa14", "xcvu9p", 1, 52),
     ("iiwa14", "xck26", 32, 680),
 )
 

@@ -97,7 +97,7 @@ def build_array(
 
     array = _hasty(placer, handed or {}, meets) if way.timing.direct else placer()
     if alone and (cycles := Handover.cycles(array, handed or {})) > ii:
-        raise InputError("ii", f"words are handed on after {cycles} cycles", "a larger ii")
+        raise InputError("ii", f"a task hands results on after {cycles} cycles", "a larger ii")
     array = anneal(array, outputs, program.port_widths, handed)
     array = replace(array, block_rams=0 if way.timing.direct else device.operand_blocks(share))
     verify(array, work, outputs)

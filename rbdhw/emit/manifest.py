@@ -170,7 +170,7 @@ def _solver_entry(plan: AcceleratorPlan, solver: SolverCore) -> SolverHardware:
     sweep = plan.accelerator.sweep
     assert sweep is not None
     return SolverHardware(
-        width=max(sweep.program.port_widths),
+        width=min(sweep.program.port_widths),
         time_step=sweep.h,
         interval=solver.sweep.schedule.ii,
         problems=solver.sweep.between,

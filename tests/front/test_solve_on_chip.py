@@ -45,6 +45,12 @@ def test_a_solution_is_near_that_of_double_precision(folder, acc):
     assert repr(solved).startswith("4 steps of 2 forces: iterations after 4 iterations, cost 8.56")
 
 
+def test_the_manifest_has_the_sweep(folder):
+    entry = read(folder).manifest["solver"]
+    assert (entry["width"], entry["problems"]) == (27, 1)
+    assert entry["first_cycles"] < entry["iteration_cycles"]
+
+
 def test_forces_keep_to_limits(folder, acc):
     limits = {"tau_min": [-np.inf, -1.0], "tau_max": [30.0, 0.8]}
     golden = package.load(folder, "golden").solve(*START, **COST, **limits)

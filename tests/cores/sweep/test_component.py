@@ -44,7 +44,7 @@ def most_cycles(sweep):
 
 @pytest.mark.parametrize(
     ("width", "ii", "more", "between"),
-    [(18, 9, True, 3), long(27, 112, False, 1), long(32, 120, True, 1), long(24, 20, False, 2)],
+    [(18, 9, True, 3), long(27, 112, False, 1), long(32, 120, True, 1), long(24, 14, False, 2)],
 )
 def test_sweeps_are_those_of_the_model(width, ii, more, between):
     model, sweep = fixed(width), built(width, ii, more)

@@ -130,7 +130,7 @@ def cost_terms(
 
 
 def cost_residuals(terms: Sequence[CostTerm], count: int) -> tuple[Residual, ...]:
-    """Return so many residuals from the errors of the state among the terms of a cost."""
+    """Return ``count`` residuals, which are sums over the terms that are errors of the state."""
     errors = tuple(term for term in terms if term.weight_of == "x_weight")
     return tuple(Residual(number, errors) for number in range(count))
 

@@ -59,10 +59,10 @@ def plain_program(sweeps: Sweeps, magnitudes: Sequence[float], width: int) -> Pr
     """Return the program of a knot's step, in which each product and each sum has a format of its own.
 
     Both operands of a product have ``width`` bits, but for products that are divided by a pivot
-    (:func:`wider_bits`). ``magnitudes`` has the largest of each node of the step
-    over all knots, with headroom. The functions of the program are the sweep, whose words are what it hands
-    on, by the names of the inputs that take it, and that of the results. One pivot after the other waits for
-    the reciprocal before it.
+    (:func:`wider_bits`). ``magnitudes`` has the largest of each node of the step over all knots, with
+    headroom. The functions of the program are the sweep, whose words are what it hands on, by the names of
+    the inputs that take it, and that of the results. One pivot after the other waits for the reciprocal
+    before it.
     """
     joined, (sweep,) = join_steps(sweeps), sweeps.sweeps
     sizes = dict(zip(sweep.step.inputs, (magnitudes[i] for i in sweep.step.inputs.values()), strict=True))

@@ -15,9 +15,9 @@ ERROR_BITS = 27
 
 @dataclass(frozen=True)
 class ErrorTerm:
-    """An element of the state or of a position less its ``reference``, or a force, whose reference is None.
+    """The difference of an element of the state, or of a position, from its ``reference``; or a force.
 
-    An error of an angle without limits is at most half a turn.
+    A force has no reference. An error of an angle without limits is at most half a turn.
     """
 
     word: Word

@@ -25,7 +25,7 @@ _ARRAYS = ("q", "v", "h", "tau")
 def command_parts(rows: Mapping[str, Any] = MappingProxyType({}), positions: bool = False) -> dict[str, str]:
     """Return the texts that both have in common, and share with the model, by their fields in templates.
 
-    ``rows`` are numbers of residuals, if costs have any, and ``positions`` tells whether frames' cost, too.
+    ``rows`` are the numbers of a cost's residuals, and ``positions`` tells whether frames have costs.
     """
     behind = "BEHIND" if positions else "STATE"
     return {

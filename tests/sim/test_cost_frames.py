@@ -7,8 +7,6 @@ import rbdhw
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.fabric import FABRICS
-from rbdhw.front.run import run
 from rbdhw.golden.kinematics import placements
 from rbdhw.golden.rollout import Positions, position_cost
 from rbdhw.model.packets import OVERFLOW
@@ -19,15 +17,14 @@ from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import ROLLOUT, ROLLOUT_PARTS
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.rtl.preparation import preparation_cells
 from rbdhw.rtl.step_products import preparation_products
-from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.headings import headings
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, feedback, first_states, model_answers, weights
+from tests.support.row_costs import check_engine, check_file, check_simulation, check_tables
 from tests.support.shared import shared_folder
 from tests.support.tracking import tracking
 
@@ -155,27 +152,17 @@ def test_software_without_frames_refuses_them(tmp_path):
 
 
 def test_positions_from_a_file(folder, tmp_path):
-    design = read(folder)
-    arrays = calm(design, 5, seed=8) | arrays_of(design, 8)
-    np.savez(tmp_path / "x.npz", **arrays)
-    assert run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz").ignored == ()
-    with np.load(tmp_path / "y.npz") as results:
-        np.testing.assert_array_equal(results["cost"], rbdhw.load(folder, "numpy").rollout(**arrays).cost)
+    check_file(folder, tmp_path, arrays_of(read(folder), 8))
 
 
 @pytest.mark.parametrize("engine", ["rtl", long("driver", minutes=2)])
 def test_engines_agree_bit_for_bit(folder, engine):
     """Positions are loaded again where they differ."""
-    acc, other = rbdhw.load(folder, "numpy"), rbdhw.load(folder, engine)
-    for seed in (1, 2, 2):
-        arrays = calm(read(folder), 5, seed=1) | weights(1) | positions(seed)
-        np.testing.assert_array_equal(other.rollout(**arrays).cost, acc.rollout(**arrays).cost)
+    check_engine(folder, engine, positions)
 
 
 def test_simulate_covers_positions(folder):
-    report = simulate(folder, 40, seed=3, bulk=True)
-    assert (report.mismatches, report.ok) == (0, True)
-    assert report.rollouts.flagged < 30
+    check_simulation(folder)
 
 
 def test_the_estimate_has_the_products(folder, parts_folder):
@@ -183,9 +170,7 @@ def test_the_estimate_has_the_products(folder, parts_folder):
     interface, others = read(folder).interface, read(parts_folder).interface
     more = len(preparation_products(interface)) - len(preparation_products(others))
     assert more == 2 * 3 * 2 + 4 + 2
-    for fabric in FABRICS.values():
-        cells = [preparation_cells(each, each.rollout, fabric) for each in (interface, others)]
-        assert cells[0].luts - cells[1].luts > 300
+    check_tables(interface, others)
 
 
 REFERENCE, ONES = np.zeros((2, 4, 4)), np.ones((2, 3))

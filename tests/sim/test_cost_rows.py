@@ -7,10 +7,8 @@ import rbdhw
 from rbdhw.design.folder import read, write
 from rbdhw.domain.overrides import JointBounds, Overrides
 from rbdhw.errors import InputError
-from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.cost import weighted_residuals
 from rbdhw.fixed.rollout import rollout_residuals
-from rbdhw.front.run import run
 from rbdhw.golden.rollout import Costs, Residuals, cost
 from rbdhw.model.packets import MALFORMED, OUTSIDE, OVERFLOW
 from rbdhw.model.rollouts.codec import prepare
@@ -20,15 +18,14 @@ from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import LOAD_RESIDUAL, ROLLOUT, ROLLOUT_PARTS
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
-from rbdhw.rtl.preparation import preparation_cells
 from rbdhw.rtl.step_products import preparation_products
-from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.headings import headings
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, feedback, first_states, model_answers, weights
+from tests.support.row_costs import check_engine, check_file, check_simulation, check_tables
 from tests.support.shared import shared_folder
 
 ROWS = 3
@@ -190,27 +187,17 @@ def test_no_state_within_its_words_exceeds_a_residual(folder, reach):
 
 
 def test_residuals_from_a_file(folder, parts, tmp_path):
-    design = read(folder)
-    arrays = calm(design, 5, seed=8) | arrays_of(design, parts, 8)
-    np.savez(tmp_path / "x.npz", **arrays)
-    assert run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz").ignored == ()
-    with np.load(tmp_path / "y.npz") as results:
-        np.testing.assert_array_equal(results["cost"], rbdhw.load(folder, "numpy").rollout(**arrays).cost)
+    check_file(folder, tmp_path, arrays_of(read(folder), parts, 8))
 
 
 @pytest.mark.parametrize("engine", ["rtl", long("driver", minutes=2)])
 def test_engines_agree_bit_for_bit(folder, engine):
     """Residuals are loaded again where they differ."""
-    acc, other = rbdhw.load(folder, "numpy"), rbdhw.load(folder, engine)
-    for seed in (1, 2, 2):
-        arrays = calm(read(folder), 5, seed=1) | weights(1) | residuals(seed)
-        np.testing.assert_array_equal(other.rollout(**arrays).cost, acc.rollout(**arrays).cost)
+    check_engine(folder, engine, residuals)
 
 
 def test_simulate_covers_residuals(folder):
-    report = simulate(folder, 40, seed=3, bulk=True)
-    assert (report.mismatches, report.ok) == (0, True)
-    assert report.rollouts.flagged < 30
+    check_simulation(folder)
 
 
 def test_the_estimate_has_the_products(folder, parts, rollout_folder):
@@ -219,9 +206,7 @@ def test_the_estimate_has_the_products(folder, parts, rollout_folder):
     interface = read(folder).interface
     more = len(preparation_products(interface)) - len(preparation_products(others))
     assert more == ROWS * (4 + 2)
-    for fabric in FABRICS.values():
-        cells = [preparation_cells(each, each.rollout, fabric) for each in (interface, others)]
-        assert cells[0].luts - cells[1].luts > 300
+    check_tables(interface, others)
 
 
 X = np.zeros(4)

@@ -416,20 +416,20 @@ COMMANDS: dict[str, Function] = {
     SOLVE: Function(
         38,
         "cheapest forces of a horizon",
-        ("q", "v", "tau", "h", "iterations", "warm", "shift"),
+        ("q", "v", "tau", "h", "iterations", "warm", "shift", "more"),
         ("tau", "cost", "iterations", "regularisation", "solved", "K"),
     ),
     GOAL: Function(
         39,
         "load the references, the weights and the limits of one step of solutions",
         (
-            *("x_ref", "tau_ref", "row", "x_weight", "tau_weight"),
+            *("x_ref", "tau_ref", "problem", "row", "x_weight", "tau_weight"),
             *("x_slope", "tau_slope", "x_curvature", "tau_curvature"),
             *FORCE_LIMITS,
         ),
         (),
     ),
-    PLAN: Function(40, "state, forces and gains of a knot of the last solution", ("row",), ("x", "tau", "K")),
+    PLAN: Function(40, "state, forces and gains of a knot of the last solution", ("problem", "row"), ("x", "tau", "K")),
     MPPI: Function(
         41,
         "mean of the forces of samples of rollouts",

@@ -60,6 +60,7 @@ from rbdhw.options.build import (
     ITERATIONS,
     KNOTS,
     PARAMETER_SETS,
+    PROBLEMS,
     STREAMS,
 )
 from rbdhw.protocol import CODES, COST, FUNCTIONS, LOAD_PARAMETERS, MPPI, ROLLOUT_PARTS, rolled_by
@@ -202,7 +203,7 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     if sweep is not None and solver is not None:
         program, h = sweep
         fixed = FixedSweep(sweeps_of(program, solver.knots), program, h, range(robot.nv))
-        model = with_solver(model, fixed, solver.alphas, solver.iterations)
+        model = with_solver(model, fixed, solver.alphas, solver.iterations, solver.problems)
     _check_functions(_read_stream(manifest).functions, model.interface.codes, directory / MANIFEST)
     return Design(**vars(model), manifest=manifest, verilog=verilog, companions=companions)
 
@@ -312,9 +313,13 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         expected = "1" if most == 1 else f"1 to {most}"
         raise InputError("stream.parameter_sets", str(stream.parameter_sets), expected)
     if (solver := stream.solver) is not None and not (
-        solver.knots in KNOTS and solver.alphas in ALPHAS and solver.iterations in ITERATIONS
+        solver.knots in KNOTS
+        and solver.alphas in ALPHAS
+        and solver.iterations in ITERATIONS
+        and solver.problems in PROBLEMS
     ):
-        expected = f"knots, alphas and iterations up to {KNOTS[-1]}, {ALPHAS[-1]} and {ITERATIONS[-1]}"
+        most = f"{KNOTS[-1]}, {ALPHAS[-1]}, {ITERATIONS[-1]} and {PROBLEMS[-1]}"
+        expected = f"knots, alphas, iterations and problems up to {most}"
         raise InputError("stream.solver", str(dict(solver)), expected)
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"

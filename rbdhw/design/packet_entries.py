@@ -33,6 +33,9 @@ class SolverPackets(Closed):
     knots: int = Field(description="The steps of a horizon, and the rows of a goal.")
     alphas: int = Field(description="The step lengths of the line search.")
     iterations: int = Field(description="The most iterations of a solution.")
+    problems: int = Field(
+        default=1, description="Problems that take turns. With one problem there is no such entry."
+    )
 
 
 class Stream(Closed):

@@ -32,7 +32,7 @@ def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorM
     assert options.knots is not None
     problems, dstep = observed_problems(model, options.knots, options.seed), model.interface.words("dstep")
     sweep = observed_sweep(model.robot, dstep, problems, options.knots, SWEEP_BITS)
-    return with_solver(model, sweep, options.alphas, options.iterations)
+    return with_solver(model, sweep, options.alphas, options.iterations, options.problems)
 
 
 def observed_problems(model: AcceleratorModel, knots: int, seed: int) -> Iterator[dict[str, Array]]:

@@ -23,8 +23,10 @@ REFERENCES = ("x_ref", "tau_ref")
 """The arrays of a goal's row that have the words of a step's state and forces."""
 
 
-def with_solver(model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterations: int) -> AcceleratorModel:
-    """Return an accelerator of ``step`` and ``dstep`` that also solves, with its commands.
+def with_solver(
+    model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterations: int, problems: int = 1
+) -> AcceleratorModel:
+    """Return an accelerator of ``step`` and ``dstep`` that also solves up to ``problems`` together.
 
     Raises InputError as :func:`check_solved`.
     """
@@ -32,7 +34,8 @@ def with_solver(model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterati
     interface = model.interface
     step, dstep, forces = interface.words("step"), interface.words("dstep"), tuple(sweep.forces)
     fixed = model.robot.time_step
-    shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, alphas, iterations, fixed)
+    sizes = alphas, iterations, fixed, problems
+    shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, *sizes)
     functions = (*interface.functions, *solver_commands(interface.functions, shape))
     return replace(model, interface=replace(interface, functions=functions, solver=shape), sweep=sweep)
 
@@ -57,11 +60,14 @@ def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> t
         _count("warm", 1),
         _count("shift", shape.knots - 1),
     ]
+    of_several = [_count("problem", shape.problems - 1)] if shape.problems > 1 else []
+    if of_several:
+        asked.append(_count("more", 1))
     references = [word for word in shape.goal if word.array in REFERENCES]
     weights = [word for word in shape.goal if word.array not in REFERENCES]
     weights += [each.word for each in shape.curvatures]
-    row = in_slots([_count("row", shape.knots - 1), *weights, *shape.limits], first)
-    knot = in_slots([_count("row", shape.knots)], first)
+    row = in_slots([*of_several, _count("row", shape.knots - 1), *weights, *shape.limits], first)
+    knot = in_slots([*of_several, _count("row", shape.knots)], first)
     return (
         FunctionWords(
             SOLVE,

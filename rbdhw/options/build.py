@@ -44,7 +44,10 @@ KNOTS, ALPHAS = range(1, 1025), range(1, 33)
 DEFAULT_ITERATIONS, ITERATIONS = 10, range(1, 256)
 """The most iterations of a solution of an accelerator if no number is given, and the possible numbers."""
 
-SWEEP_IIS = range(16, 4097)
+PROBLEMS = range(1, 65)
+"""The possible numbers of problems that take turns in a solver."""
+
+SWEEP_IIS = range(4, 4097)
 """The possible cycles between the knots of a solver's sweep."""
 
 DEFAULT_MAX_ERROR = 1e-3
@@ -192,6 +195,8 @@ class BuildOptions:
     """The step lengths of its line search."""
     iterations: int = DEFAULT_ITERATIONS
     """The most iterations of a solution of an accelerator."""
+    problems: int = 1
+    """The problems that take turns in the solver of an accelerator."""
     sweep_ii: int | None = None
     """The cycles between the knots of its sweep; None takes those for 26 accumulators."""
     parameters_by: str = BY_TASK

@@ -429,7 +429,9 @@ COMMANDS: dict[str, Function] = {
         ),
         (),
     ),
-    PLAN: Function(40, "state, forces and gains of a knot of the last solution", ("problem", "row"), ("x", "tau", "K")),
+    PLAN: Function(
+        40, "state, forces and gains of a knot of the last solution", ("problem", "row"), ("x", "tau", "K")
+    ),
     MPPI: Function(
         41,
         "mean of the forces of samples of rollouts",

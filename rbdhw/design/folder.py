@@ -318,8 +318,8 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         and solver.iterations in ITERATIONS
         and solver.problems in PROBLEMS
     ):
-        most = f"{KNOTS[-1]}, {ALPHAS[-1]}, {ITERATIONS[-1]} and {PROBLEMS[-1]}"
-        expected = f"knots, alphas, iterations and problems up to {most}"
+        limits = f"{KNOTS[-1]}, {ALPHAS[-1]}, {ITERATIONS[-1]} and {PROBLEMS[-1]}"
+        expected = f"knots, alphas, iterations and problems up to {limits}"
         raise InputError("stream.solver", str(dict(solver)), expected)
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"

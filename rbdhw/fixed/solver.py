@@ -87,8 +87,8 @@ class SolverShape:
     ``step`` and ``dstep`` are the words of these functions, and ``program`` is that of a knot's step in
     ``sweeps``, where the forces of coordinates ``forces`` change. A forward pass tries the first ``alphas``
     of the step lengths 1, 1/2, 1/4, ... A solution has at most ``iterations``. The time step is a word of
-    ``step``, or ``fixed_step`` in seconds. Up to ``problems`` are solved together, each with a goal and a plan
-    of its own.
+    ``step``, or ``fixed_step`` in seconds. Up to ``problems`` are solved together, each with a goal and a
+    plan of its own.
     """
 
     step: StepWords

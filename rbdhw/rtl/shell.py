@@ -336,11 +336,15 @@ class Accelerator(wiring.Component):
 
     def _solver_commands(self, m: Module) -> list[Any]:
         """Return the completions of a solver's commands."""
+        shape = self.interface.solver
+        assert shape is not None
         solver, admission, names = self.solver, self.edges[0].admission, list(self.interface.codes)
         commands = {}
         for k, name in enumerate(SOLVER_COMMANDS):
             words, latency = self.interface.words(name), int(name == PLAN)
             depth = places(self.interface, words, latency, 1)
+            if name == SOLVE:  # all tasks that wait for each other, and one that is refused
+                depth = max(depth, 1 << shape.problems.bit_length())
             completion = Completion(interface=self.interface, function=words, latency=latency, depth=depth)
             m.submodules[f"completion_{name}"] = completion
             commands[name] = command = _Command(completion)

@@ -60,14 +60,15 @@ def build_array(
     share: float = 1.0,
     handed: Mapping[int, int] | None = None,
     extra: Mapping[ArrayResource, int] | None = None,
-    alone: bool = False,
+    turns: int | None = None,
 ) -> ArraySchedule:
     """Return the verified array that processes one task of a fused program every ``ii`` cycles.
 
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
     block RAMs may be used. ``handed`` are words that a task takes from results of an earlier one, which come
     first. If the interval is short for them, memories are direct (:class:`Timing`) where the clock allows it.
-    ``extra`` units may make all results earlier. Tasks that are ``alone`` take words from the task before.
+    ``extra`` units may make all results earlier. A task takes these words from the one that is so many
+    ``turns`` before it, or from the first one that has them by then.
 
     Raises InputError if the clock is too fast, if there is no place for a job, or if a task would take words
     that are not there yet.
@@ -95,8 +96,9 @@ def build_array(
     def meets(array: ArraySchedule) -> bool:
         return _longest(array, device, way) <= usable
 
-    array = _hasty(placer, handed or {}, meets) if way.timing.direct else placer()
-    if alone and (cycles := Handover.cycles(array, handed or {})) > ii:
+    within = ii * (turns or 1)
+    array = _hasty(placer, handed or {}, within, meets) if way.timing.direct else placer()
+    if turns and (cycles := Handover.cycles(array, handed or {})) > within:
         raise InputError("ii", f"a task hands results on after {cycles} cycles", "a larger ii")
     array = anneal(array, outputs, program.port_widths, handed)
     array = replace(array, block_rams=0 if way.timing.direct else device.operand_blocks(share))
@@ -131,9 +133,12 @@ def _fastest_way(program: Program, device: Target, clock_mhz: float, ii: int, *,
 
 
 def _hasty(
-    placer: Callable[..., ArraySchedule], handed: Mapping[int, int], meets: Callable[[ArraySchedule], bool]
+    placer: Callable[..., ArraySchedule],
+    handed: Mapping[int, int],
+    within: int,
+    meets: Callable[[ArraySchedule], bool],
 ) -> ArraySchedule:
-    """Return the first array of several that ``meets`` the clock and hands on within an interval.
+    """Return the first array of several that ``meets`` the clock and hands on ``within`` some cycles.
 
     Without one it is the one that hands on soonest. Jobs are placed one after the other, and from another
     beginning fall into quite different places.
@@ -145,7 +150,7 @@ def _hasty(
         except InputError as error:
             refusals.append(error)
             continue
-        if Handover.cycles(array, handed) <= array.ii and meets(array):
+        if Handover.cycles(array, handed) <= within and meets(array):
             return array
         arrays.append(array)
     if not arrays:

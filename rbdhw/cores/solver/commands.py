@@ -61,7 +61,8 @@ class SolverCommands(wiring.Component):
             inner, outer = getattr(solver, name), getattr(self, name)
             is_output = solver.signature.members[name].flow is Out
             m.d.comb += outer.eq(inner) if is_output else inner.eq(outer)
-        m.d.comb += self.ready.eq(solver.ready)
+        self._owed = Signal(name="owed")  # whether a refused task waits for its answer
+        m.d.comb += self.ready.eq(solver.ready & ~self._owed)
         usable = ~self.malformed & ~self.not_finite
         for k, command in enumerate((self._begin, self._load, self._read)):
             bad, taken = Signal(name=f"bad_{k}"), Signal(name=f"taken_{k}")
@@ -75,10 +76,11 @@ class SolverCommands(wiring.Component):
     def _begin(self, m: Module, taken: Any) -> Any:
         """Begin a solution, and return whether the task is refused.
 
-        It is if a number is out of range, or if no goal is loaded. A refused task is answered at once.
+        It is if a number is out of range, or if no goal is loaded. A refused task begins the solutions of
+        those that wait, and is answered behind them.
         """
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(SOLVE)
-        counts = {name: numbers[name] for name in ("iterations", "warm", "shift")}
+        counts = {name: numbers[name] for name in ("iterations", "warm", "shift", "more") if name in numbers}
         task = Cat(numbers[word.name][: word.format.width] for word in shape.step.inputs)
         m.d.comb += [solver.start.eq(taken), solver.task.eq(task)]
         m.d.comb += [getattr(solver, name).eq(number) for name, number in counts.items()]
@@ -93,8 +95,15 @@ class SolverCommands(wiring.Component):
         }
         widths = {word.array: word.format.width for word in self.interface.outputs(SOLVE)}
         padded = [Cat(value, Const(0, widths[name] - len(value))) for name, value in results.items()]
+        refused = self.admit[0] & ~taken
+        m.d.comb += solver.begins.eq(refused)
+        with m.If(refused & solver.waits):
+            m.d.sync += self._owed.eq(1)
+        with m.Elif(solver.ready):
+            m.d.sync += self._owed.eq(0)
+        at_once = refused & ~solver.waits | self._owed & solver.ready & ~solver.waits
         m.d.comb += [
-            self.answers.eq(solver.ends | self.admit[0] & ~taken),
+            self.answers.eq(solver.ends | at_once),
             self.answer.eq(Cat(solver.trajectory[-forces:], *padded, solver.gains)),
         ]
         return Cat(beyond).any() | ~solver.has_goal
@@ -116,20 +125,23 @@ class SolverCommands(wiring.Component):
         number = numbers["row"]
         m.d.comb += [
             solver.goal_enable.eq(taken),
+            solver.goal_problem.eq(numbers.get("problem", 0)),
             solver.goal_step.eq(number),
             solver.goal.eq(row(shape.goal)),
             solver.goal_curvatures.eq(row([each.word for each in shape.curvatures])),
             solver.goal_limits.eq(limits),
         ]
-        return _beyond(number, words["row"]) | (number > solver.loaded) | Cat(cross).any()
+        beyond = Cat(_beyond(numbers[name], words[name]) for name in ("problem", "row") if name in words)
+        return beyond.any() | (number > solver.loaded) | Cat(cross).any()
 
     def _read(self, m: Module, _taken: Any) -> Any:
-        """Read a knot of the last solution, and return whether there is none. The last knot has no forces."""
-        solver, shape, number = self.solver, self.solver.shape, self._numbers(PLAN)["row"]
-        (word,) = self.interface.inputs(PLAN)
+        """Read a knot of a last solution, and return whether there is none. The last knot has no forces."""
+        solver, shape, numbers = self.solver, self.solver.shape, self._numbers(PLAN)
+        number = numbers["row"]
         last, forces = Signal(name="last"), sum(word.format.width for word in shape.taus)
         m.d.sync += last.eq(number == shape.knots)
         m.d.comb += [
+            solver.read_problem.eq(numbers.get("problem", 0)),
             solver.read_knot.eq(number),
             self.knot.eq(
                 Cat(
@@ -139,7 +151,8 @@ class SolverCommands(wiring.Component):
                 )
             ),
         ]
-        return _beyond(number, word) | ~solver.done
+        beyond = Cat(_beyond(numbers[word.name], word) for word in self.interface.inputs(PLAN))
+        return beyond.any() | ~solver.done | solver.waits
 
     def _numbers(self, command: str) -> dict[str, Any]:
         return task_numbers(self.interface, command, self.words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
@@ -38,8 +39,39 @@ class _Ports(NamedTuple):
     read: Any
 
 
+class _Problem:
+    """What a solver keeps of a problem: the task, what is kept and followed, and the solution."""
+
+    def __init__(self, solver: SolverComponent, k: int) -> None:
+        shape, forward = solver.shape, solver.forward
+
+        def signal(name: str, form: Any = 1) -> Any:
+            return Signal(form, name=f"{name}_{k}" if shape.problems > 1 else f"{name}_of_problem")
+
+        self.task = signal("task", len(solver.task))
+        self.shift = signal("shift", range(shape.knots))
+        self.iterations = signal("iterations", range(shape.iterations + 1))
+        self.asked = signal("asked")  # whether it is being solved
+        self.goes_on = signal("goes_on")  # whether it needs further iterations
+        self.cold = signal("cold")  # whether the first pass follows no plan
+        self.settled = signal("settled")  # whether the kept trajectory begins with the task's state
+        self.bank = signal("bank", range(forward.banks))  # the trajectory that is kept
+        self.policies = signal("policies")  # the bank of those that are followed
+        self.usable = signal("usable")  # whether there is a policy to follow
+        self.swept = signal("swept")  # whether the last sweep has a policy
+        self.level = signal("level", len(solver.regularisation))  # the regularisation of the next sweep
+        self.cost = signal("cost", shape.cost.width)
+        self.taken = signal("taken", range(shape.iterations + 1))
+        self.regularisation = signal("regularisation", len(solver.regularisation))
+        self.status = signal("status", range(max(Solved) + 1))
+        self.done = signal("done")
+        self.goal_bank = signal("goal_bank")
+        self.begun = signal("begun")  # whether a task began with a goal
+        self.loaded = signal("loaded", range(shape.knots + 1))  # the rows of the next goal
+
+
 class SolverComponent(wiring.Component):
-    """Solves a problem from the state of a task: the twin of :class:`rbdhw.model.fixed_solver.FixedSolver`.
+    """Solves problems from the states of tasks: the twin of :class:`rbdhw.model.fixed_solver.FixedSolver`.
 
     The core is outside. The solver starts a task in it in some of the cycles in which ``phase_zero`` is set,
     and in all others of them it may have other tasks.
@@ -49,8 +81,11 @@ class SolverComponent(wiring.Component):
     two banks. A task begins with a goal whose rows were all loaded; the next goal goes to the other bank.
     Policies have two banks, too: those of a sweep take the place of the last ones only if all are valid.
 
-    Raises ValueError if the core lacks ``step`` or ``dstep``, or if the sweep hands out policies faster than
-    they are written.
+    Each problem has memory of its own. Tasks are collected, the first for problem 0, and are solved together:
+    all parts take the problems in turn. One that has ended waits for the others.
+
+    Raises ValueError if the core lacks ``step`` or ``dstep``, or if other than its problems take turns in the
+    sweep.
     """
 
     def __init__(
@@ -64,28 +99,32 @@ class SolverComponent(wiring.Component):
         self.timing = timing = SolverTiming(shape, sweep, *latencies, core.ii, core.late)
         self.forward = ForwardPass(timing=timing, slots=core.slots)
         self.expansion = Expansion(timing=timing, slots=core.slots)
-        self.rows, self.curvatures = PolicyRows(timing=timing), Curvatures(shape=shape, sweep=sweep)
-        if timing.between < timing.policy:
-            raise ValueError(
-                f"sweep: a policy every {timing.between} cycles; expected at least {timing.policy}"
-            )
+        self.rows, self.curvatures = PolicyRows(timing=timing), Curvatures(timing=timing)
+        if sweep.between != shape.problems:
+            raise ValueError(f"sweep: {sweep.between} problems take turns; expected {shape.problems}")
         self._regularisation = shape.inputs[REGULARISATION].format
-        iterations = range(shape.iterations + 1)
+        iterations, problems = range(shape.iterations + 1), range(shape.problems)
         super().__init__(
             {
                 # A task begins while `ready`. The packed words of `step` are a first state, forces that the
                 # first trajectory holds, from rest, and what stays the same. `warm` follows the last solution
                 # in place of these forces, from its step `shift` on, if there is one with a policy.
+                # With `more` the solution waits for the task of the next problem, or until it `begins`.
                 "start": In(1),
                 "ready": Out(1),
-                "task": In(len(self.forward.task)),
+                "more": In(1),
+                "begins": In(1),
+                "waits": Out(1),  # whether tasks wait
+                "task": In(self.forward.task_bits),
                 "iterations": In(iterations),
                 "warm": In(1),
                 "shift": In(range(shape.knots)),
-                # In one cycle at the end, in which `trajectory` and `gains` are those of the first step.
+                # In one cycle for each problem at the end, in which `trajectory` and `gains` are those of the
+                # first step.
                 "ends": Out(1),
-                # The solution, while `done`, until the next start: its cost, the iterations taken, what the
-                # last sweep was regularised with, and the status, one of `Solved`.
+                # The solution in this cycle, and that of `read_problem` while `ready`, if it is `done`: its
+                # cost, the iterations taken, what the last sweep was regularised with, and the status, one of
+                # `Solved`.
                 "done": Out(1),
                 "cost": Out(shape.cost.width),
                 "taken": Out(iterations),
@@ -93,18 +132,20 @@ class SolverComponent(wiring.Component):
                 "status": Out(range(max(Solved) + 1)),
                 # The row of a knot while `ready`, in the next cycle: state and forces, and gains, which are
                 # zero without a sweep that found some.
+                "read_problem": In(problems),
                 "read_knot": In(range(shape.knots + 1)),
                 "trajectory": Out(len(self.forward.row)),
                 "gains": Out(len(self.rows.gains)),
-                # A row of the next goal: what passes and expansions take, curvatures, and the limits of
-                # forces. Row 0 begins a goal. Others follow in order, in any cycle but that of a start.
+                # A row of a problem's next goal: what passes and expansions take, curvatures, and the limits
+                # of forces. Row 0 begins a goal. Others follow in order, in any cycle but that of a start.
                 "goal_enable": In(1),
+                "goal_problem": In(problems),
                 "goal_step": In(range(shape.knots)),
                 "goal": In(len(self.forward.goal)),
                 "goal_curvatures": In(sum(each.word.format.width for each in shape.curvatures)),
                 "goal_limits": In(len(self.forward.limits)),
-                "loaded": Out(range(shape.knots + 1)),  # the rows of the next goal
-                "has_goal": Out(1),  # whether there is a goal, and a task may begin
+                "loaded": Out(range(shape.knots + 1)),  # the rows of that goal
+                "has_goal": Out(1),  # whether the problem of the next task has a goal
                 # The core.
                 "phase_zero": In(1),
                 "starts": Out(1),
@@ -121,16 +162,15 @@ class SolverComponent(wiring.Component):
         m.submodules.sweep, m.submodules.policy = self.sweeper, self.rows
         m.submodules.forward, m.submodules.expansion = self.forward, self.expansion
         m.submodules.curvatures = self.curvatures
-        self._task = Signal.like(self.task, name="kept_task")
-        self._bank = Signal(range(self.forward.banks), name="bank")
-        self._level = Signal.like(self.regularisation, name="level")  # the regularisation of the next sweep
-        self._policies = Signal(name="policies")  # the bank of those that are followed
-        self._usable = Signal(name="usable")  # whether there is a policy to follow
-        self._settled = Signal(name="settled")  # whether the kept trajectory begins with the task's state
-        costs = split_sum(m, self.forward.costs, [self.shape.cost.width] * self.shape.alphas)
+        problems = range(self.shape.problems)
+        self._problems = [_Problem(self, k) for k in problems]
+        self._next = Signal(problems, name="next_problem")  # that of the next task
+        self._answered = Signal(problems, name="answered")  # that of the next answer
+        costs = split_sum(m, self.forward.costs, [self.shape.cost.width] * self.timing.trials)
         self._costs = Array(costs)
-        m.d.comb += [part.task.eq(self._task) for part in (self.forward, self.expansion, self.rows)]
-        m.d.comb += [part.around.eq(self._bank) for part in (self.forward, self.expansion)]
+        for part in (self.forward, self.expansion):
+            m.d.comb += part.task.eq(Cat(each.task for each in self._problems))
+            m.d.comb += part.around.eq(Cat(each.bank for each in self._problems))
         self._share_core(m)
         self._load_goals(m)
         self._add_memories(m)
@@ -141,6 +181,15 @@ class SolverComponent(wiring.Component):
             self._choose(m)
             self._finish(m)
         return m
+
+    def _each(self, name: str) -> Array:
+        """Return one of the signals of all problems, to be chosen from."""
+        return Array(getattr(each, name) for each in self._problems)
+
+    def _of(self, number: Any) -> Any:
+        """Return the signals of the problem of a number."""
+        names = vars(self._problems[0])
+        return SimpleNamespace(**{name: self._each(name)[number] for name in names})
 
     def _share_core(self, m: Module) -> None:
         """Connect the core: the passes and the expansion never use it at the same time."""
@@ -167,67 +216,113 @@ class SolverComponent(wiring.Component):
             yield getattr(self, name), words
 
     def _load_goals(self, m: Module) -> None:
-        """Count the rows of the next goal, and change banks where a task begins with it."""
-        knots, begun = self.shape.knots, Signal(name="begun")  # whether a task began with a goal
-        self._goal_bank = Signal(name="goal_bank")
-        complete, step = self.loaded == knots, self.goal_step
-        m.d.comb += self.has_goal.eq(begun | complete)
+        """Count the rows of the next goals, and change banks where a task begins with one."""
+        knots, step = self.shape.knots, self.goal_step
+        loaded, begun = self._each("loaded"), self._each("begun")
+        complete = loaded[self._next] == knots
+        m.d.comb += [
+            self.loaded.eq(loaded[self.goal_problem]),
+            self.has_goal.eq(begun[self._next] | complete),
+        ]
+        bank = self._each("goal_bank")[self._next]
         with m.If(self.ready & self.start & complete):
-            m.d.sync += [self._goal_bank.eq(~self._goal_bank), self.loaded.eq(0), begun.eq(1)]
+            m.d.sync += [bank.eq(~bank), loaded[self._next].eq(0), begun[self._next].eq(1)]
         with m.Elif(self.goal_enable & ((step == 0) | (step == self.loaded))):
-            m.d.sync += self.loaded.eq(step + 1)
+            m.d.sync += loaded[self.goal_problem].eq(step + 1)
 
     def _add_memories(self, m: Module) -> None:
-        """Add the memories of trajectories, policies and the goal, and connect that of the sweep."""
-        shape, forward, expansion, rows = self.shape, self.forward, self.expansion, self.rows
-        knots = shape.knots + 1
-        idle = self._bank * knots + Mux(self.ready, self.read_knot, 0)
-        trajectories = self._memory(m, "trajectories", len(forward.row), forward.banks * knots)
-        policies = self._memory(m, "policies", len(rows.gains) + len(rows.changes), 2 * knots)
-        goals = self._memory(m, "goals", len(forward.goal), 2 * shape.knots)
-        curvatures = self._memory(m, "curvatures_of_goals", len(self.curvatures.row), 2 * shape.knots)
-        limits = self._memory(m, "limits_of_goals", len(forward.limits), 2 * shape.knots)
-        written = Mux(self._goal_bank, 0, shape.knots) + self.goal_step
-        read = Mux(self._goal_bank, shape.knots, 0)
-        followed = Mux(forward.busy, forward.policy_step, Mux(self.ready, self.read_knot, 0))
-        other_row = Mux(expansion.busy, expansion.read_row, idle)
+        """Add the memories of trajectories, policies and goals, and connect that of the sweep."""
+        self._keep_trajectories(m)
+        self._keep_policies(m)
+        self._keep_goals(m)
+        self._write_numbers(m)
+
+    def _keep_trajectories(self, m: Module) -> None:
+        """Add the memory of trajectories, and show that of a problem outside of solutions."""
+        shape, forward, expansion = self.shape, self.forward, self.expansion
+        rows = shape.problems * forward.banks * (shape.knots + 1)
+        memory = self._memory(m, "trajectories", len(forward.row), rows)
+        self._shown, self._shown_knot = (
+            Signal(range(shape.problems), name="shown"),
+            Signal.like(self.read_knot),
+        )
+        shown = forward.row_of(self._shown, self._each("bank")[self._shown], self._shown_knot)
         m.d.comb += [
-            trajectories.read.addr.eq(Mux(forward.busy, forward.read_row, other_row)),
-            trajectories.write.en.eq(forward.write_enable),
-            trajectories.write.addr.eq(forward.write_row),
-            trajectories.write.data.eq(forward.write_data),
-            policies.read.addr.eq(Mux(self._policies, knots, 0) + followed),
-            policies.write.en.eq(rows.write_enable),
-            policies.write.addr.eq(Mux(self._policies, 0, knots) + rows.write_step),
-            policies.write.data.eq(Cat(rows.gains, rows.changes)),
-            goals.read.addr.eq(read + Mux(forward.busy, forward.goal_step, expansion.goal_step)),
-            curvatures.read.addr.eq(read + self.curvatures.step),
-            curvatures.write.data.eq(self.curvatures.packed(self.goal_curvatures)),
-            limits.read.addr.eq(read + forward.limit_step),
-            limits.write.data.eq(self.goal_limits),
+            self._shown.eq(Mux(self.ready, self.read_problem, self._answered)),
+            self._shown_knot.eq(Mux(self.ready, self.read_knot, 0)),
+            memory.read.addr.eq(
+                Mux(forward.busy, forward.read_row, Mux(expansion.busy, expansion.read_row, shown))
+            ),
+            memory.write.en.eq(forward.write_enable),
+            memory.write.addr.eq(forward.write_row),
+            memory.write.data.eq(forward.write_data),
+            self.trajectory.eq(memory.read.data),
+            *(part.row.eq(memory.read.data) for part in (forward, expansion)),
+            *(
+                getattr(self, name).eq(self._each(name)[self._shown])
+                for name in ("done", "cost", "taken", REGULARISATION, "status")
+            ),
+        ]
+
+    def _keep_policies(self, m: Module) -> None:
+        """Add the memory of policies, in which each problem has two banks."""
+        forward, rows, knots = self.forward, self.rows, self.shape.knots + 1
+        memory = self._memory(
+            m, "policies", len(rows.gains) + len(rows.changes), 2 * self.shape.problems * knots
+        )
+        banks, usable = self._each("policies"), Signal(name="shown_usable")
+        problem = Mux(forward.busy, forward.policy_problem, self._shown)
+        step = Mux(forward.busy, forward.policy_step, self._shown_knot)
+        written = Cat(~banks[rows.write_problem], rows.write_problem)
+        m.d.sync += usable.eq(self._each("usable")[self._shown])
+        m.d.comb += [
+            memory.read.addr.eq(Cat(banks[problem], problem) * knots + step),
+            memory.write.en.eq(rows.write_enable),
+            memory.write.addr.eq(written * knots + rows.write_step),
+            memory.write.data.eq(Cat(rows.gains, rows.changes)),
+            Cat(forward.gains, forward.changes).eq(memory.read.data),
+            self.gains.eq(Mux(usable, forward.gains, 0)),
+        ]
+
+    def _keep_goals(self, m: Module) -> None:
+        """Add the memories of goals, in which each problem has two banks."""
+        forward, expansion, copied, knots = self.forward, self.expansion, self.curvatures, self.shape.knots
+        banks, rows = self._each("goal_bank"), 2 * self.shape.problems * knots
+        goals = self._memory(m, "goals", len(self.goal), rows)
+        curvatures = self._memory(m, "curvatures_of_goals", len(self.goal_curvatures), rows)
+        limits = self._memory(m, "limits_of_goals", len(self.goal_limits), rows)
+        problem = Mux(forward.busy, forward.goal_problem, expansion.goal_problem)
+        step = Mux(forward.busy, forward.goal_step, expansion.goal_step)
+
+        def row(problem: Any, step: Any) -> Any:
+            return Cat(banks[problem], problem) * knots + step
+
+        written = Cat(~banks[self.goal_problem], self.goal_problem) * knots + self.goal_step
+        m.d.comb += [
+            goals.read.addr.eq(row(problem, step)),
+            curvatures.read.addr.eq(row(copied.problem, copied.step)),
+            limits.read.addr.eq(row(forward.limit_problem, forward.limit_step)),
+            *(part.goal.eq(goals.read.data) for part in (forward, expansion)),
+            copied.row.eq(curvatures.read.data),
             forward.limits.eq(limits.read.data),
             goals.write.data.eq(self.goal),
-            Cat(forward.gains, forward.changes).eq(policies.read.data),
-            self.gains.eq(Mux(self._usable, forward.gains, 0)),
-            self.trajectory.eq(trajectories.read.data),
-            self.curvatures.row.eq(curvatures.read.data),
+            curvatures.write.data.eq(self.goal_curvatures),
+            limits.write.data.eq(self.goal_limits),
         ]
         for memory in (goals, curvatures, limits):
             m.d.comb += [memory.write.en.eq(self.goal_enable), memory.write.addr.eq(written)]
-        self._write_numbers(m)
-        m.d.comb += [part.row.eq(trajectories.read.data) for part in (forward, expansion)]
-        m.d.comb += [part.goal.eq(goals.read.data) for part in (forward, expansion)]
 
     def _write_numbers(self, m: Module) -> None:
-        """Connect the memory of the sweep: curvatures of a goal and numbers of steps do not come together."""
-        sweeper, expansion, goal = self.sweeper, self.expansion, self.curvatures
-        m.d.comb += sweeper.write_enable.eq(Mux(goal.busy, goal.write_enable, expansion.write_enable))
+        """Connect the memory of the sweep: curvatures of goals and numbers of steps do not come together."""
+        sweeper, expansion, copied = self.sweeper, self.expansion, self.curvatures
+        m.d.comb += sweeper.write_enable.eq(Mux(copied.busy, copied.write_enable, expansion.write_enable))
         for k, lane in enumerate(expansion.lanes):
             for column in lane.columns:
-                for port in ("write_row", "write_data"):
-                    of_goal, of_steps = getattr(goal, port), getattr(expansion, f"{port}_{k}")
-                    number = getattr(sweeper, f"{port}_{column}")
-                    m.d.comb += number.eq(Mux(goal.busy, of_goal, of_steps))
+                for port in ("row", "data"):
+                    number = getattr(expansion, f"write_{port}_{k}")
+                    if column in copied.columns:
+                        number = Mux(copied.busy, getattr(copied, f"write_{port}_{column}"), number)
+                    m.d.comb += getattr(sweeper, f"write_{port}_{column}").eq(number)
 
     @staticmethod
     def _memory(m: Module, name: str, width: int, depth: int) -> _Ports:
@@ -236,48 +331,37 @@ class SolverComponent(wiring.Component):
 
     def _take_policies(self, m: Module) -> None:
         """Take the policy of each step, and note whether that of the first one is valid."""
-        sweeper, self._swept = self.sweeper, Signal(name="swept")
-        requested = sweeper.valid & (sweeper.problem == 0)
+        sweeper, rows = self.sweeper, self.rows
         m.d.comb += [
-            self.rows.take.eq(requested & (sweeper.knot != self.shape.knots)),
-            self.rows.step.eq(sweeper.knot),
-            self.rows.policy.eq(sweeper.policy),
+            sweeper.regularisation.eq(self._each("level")[sweeper.turn][: self._regularisation.width]),
+            rows.take.eq(sweeper.valid & (sweeper.knot != self.shape.knots)),
+            rows.problem.eq(sweeper.problem),
+            rows.step.eq(sweeper.knot),
+            rows.policy.eq(sweeper.policy),
+            rows.task.eq(self._each("task")[sweeper.problem]),
         ]
-        with m.If(requested):
-            m.d.sync += self._swept.eq(~sweeper.overflow & ~sweeper.indefinite)
+        with m.If(sweeper.valid):
+            m.d.sync += self._each("swept")[sweeper.problem].eq(~sweeper.overflow & ~sweeper.indefinite)
 
     def _begin(self, m: Module) -> None:
-        """Take a task, and compute its first trajectory."""
-        forward = self.forward
-        cold, first, shift = Signal(), Signal(), Signal.like(self.shift, name="kept_shift")
+        """Take tasks, and compute their first trajectories."""
+        forward, first, problems = self.forward, Signal(name="first"), self._problems
         self._spare = Signal(range(self.timing.ii), name="spare")  # the cycles that the end still waits
-        self._iterations = Signal.like(self.iterations, name="kept_iterations")
         m.d.comb += [
             forward.first.eq(first),
-            forward.cold.eq(first & cold),
-            forward.shift.eq(Mux(first, shift, 0)),
+            forward.takes.eq(Cat(Mux(first, each.asked, each.goes_on) for each in problems)),
+            forward.cold.eq(Cat(first & each.cold for each in problems)),
+            forward.shift.eq(Cat(Mux(first, each.shift, 0) for each in problems)),
         ]
-        follows, moves, task = Signal(), Signal(), split_words(self.shape.step.inputs, self.task)
-        rates = (each.word.name for each in self.shape.state[self.shape.nv :])
-        m.d.comb += [follows.eq(self.warm & self._usable), moves.eq(Cat(task[name] for name in rates).any())]
         with m.State("IDLE"):
-            m.d.comb += self.ready.eq(1)
+            m.d.comb += [self.ready.eq(1), self.waits.eq(Cat(each.asked for each in problems).any())]
+            m.d.sync += [first.eq(1), self._spare.eq(self.timing.ii - 1)]
+            last = ~self.more | (self._next == self.shape.problems - 1)
             with m.If(self.start):
-                m.d.sync += [
-                    self._task.eq(self.task),
-                    cold.eq(~follows),
-                    self._settled.eq(follows | ~moves),
-                    shift.eq(self.shift),
-                    self._iterations.eq(self.iterations),
-                    first.eq(1),
-                    self._spare.eq(self.timing.ii - 1),
-                    self._usable.eq(0),
-                    self._level.eq(0),
-                    self.taken.eq(0),
-                    self.regularisation.eq(0),
-                    self.status.eq(Mux(follows | ~moves, Solved.ITERATIONS, Solved.NOT_FINITE)),
-                    self.done.eq(0),
-                ]
+                self._take(m, self._of(self._next))
+                m.d.sync += self._next.eq(self._next + 1)
+            with m.If(self.start & last | self.begins & self.waits):
+                m.d.sync += self._next.eq(0)
                 m.next = "FIRST"
         with m.State("FIRST"):
             m.d.sync += self._spare.eq(self._spare - 1)
@@ -286,90 +370,155 @@ class SolverComponent(wiring.Component):
                 m.d.sync += self._spare.eq(self._spare)
                 m.next = "FOLLOW"
         with m.State("FOLLOW"), m.If(~forward.busy & ~self.curvatures.busy):
-            m.d.sync += [first.eq(0), self._bank.eq(forward.bank_of(0, self._bank))]
-            m.d.sync += self.cost.eq(self._costs[0])
+            m.d.sync += first.eq(0)
+            for k, each in enumerate(problems):
+                trial = k * self.shape.alphas
+                with m.If(each.asked):
+                    m.d.sync += [
+                        each.bank.eq(forward.bank_of(0, each.bank)),
+                        each.cost.eq(self._costs[trial]),
+                    ]
+                    with m.If(forward.flags[trial]):
+                        self._end(m, each, Solved.NOT_FINITE, 0)
             m.next = "ITERATE"
-            with m.If(forward.flags[0]):
-                self._end(m, Solved.NOT_FINITE, 0)
+
+    def _take(self, m: Module, problem: Any) -> None:
+        """Take a task."""
+        follows, moves, task = Signal(), Signal(), split_words(self.shape.step.inputs, self.task)
+        rates = (each.word.name for each in self.shape.state[self.shape.nv :])
+        m.d.comb += [
+            follows.eq(self.warm & problem.usable),
+            moves.eq(Cat(task[name] for name in rates).any()),
+        ]
+        m.d.sync += [
+            problem.task.eq(self.task),
+            problem.cold.eq(~follows),
+            problem.settled.eq(follows | ~moves),
+            problem.shift.eq(self.shift),
+            problem.iterations.eq(self.iterations),
+            problem.asked.eq(1),
+            problem.goes_on.eq(1),
+            problem.usable.eq(0),
+            problem.level.eq(0),
+            problem.taken.eq(0),
+            problem.regularisation.eq(0),
+            problem.status.eq(Mux(follows | ~moves, Solved.ITERATIONS, Solved.NOT_FINITE)),
+            problem.done.eq(0),
+        ]
 
     def _iterate(self, m: Module) -> None:
-        """Expand the trajectory, sweep back beside that until there is a policy, and follow it."""
-        forward, expansion, sweeper = self.forward, self.expansion, self.sweeper
-        m.d.comb += sweeper.regularisation.eq(self._level[: self._regularisation.width])
+        """Expand trajectories, sweep back beside that until there are policies, and follow these."""
+        forward, expansion, sweeper, problems = self.forward, self.expansion, self.sweeper, self._problems
+        goes_on = Cat(each.goes_on for each in problems)
+        m.d.comb += expansion.takes.eq(goes_on)
         with m.State("ITERATE"):
             m.next = "READ"
-            with m.If(self.taken != self._iterations):
-                m.d.sync += self.taken.eq(self.taken + 1)
-                m.d.comb += expansion.start.eq(1)
-                m.next = "EXPAND"
+            for each in problems:
+                with m.If(each.taken == each.iterations):
+                    m.d.sync += each.goes_on.eq(0)
+                with m.Elif(each.goes_on):
+                    m.d.sync += each.taken.eq(each.taken + 1)
+                    m.d.comb += expansion.start.eq(1)
+                    m.next = "EXPAND"
         with m.State("EXPAND"), m.If(expansion.ahead):
             m.next = "SWEEP"
         with m.State("SWEEP"):
             m.d.comb += sweeper.start.eq(1)
             m.next = "SWEEPING"
         with m.State("SWEEPING"), m.If(sweeper.ready & ~self.rows.busy):
-            with m.If(expansion.failed):
-                self._end(m, Solved.INDEFINITE, self._level)
-            with m.Elif(self._swept):
-                m.d.sync += [self._usable.eq(1), self._policies.eq(~self._policies)]
-                m.d.sync += self.regularisation.eq(self._level)
+            again, found = Signal(name="again"), Signal(name="found")
+            for k, each in enumerate(problems):
+                fails = expansion.failed[k]
+                with m.If(each.goes_on & fails):
+                    self._end(m, each, Solved.INDEFINITE, each.level)
+                with m.Elif(each.goes_on & ~each.swept):
+                    m.d.sync += each.usable.eq(0)
+                    with m.If(self._raise(m, each, Solved.INDEFINITE)):
+                        m.d.comb += again.eq(1)
+                with m.Elif(each.goes_on):
+                    m.d.comb += found.eq(1)
+            with m.If(again):
+                m.next = "SWEEP"
+            with m.Elif(found):
+                for k, each in enumerate(problems):
+                    with m.If(each.goes_on & each.swept & ~expansion.failed[k]):
+                        m.d.sync += [each.usable.eq(1), each.policies.eq(~each.policies)]
+                        m.d.sync += each.regularisation.eq(each.level)
                 m.d.comb += forward.start.eq(1)
                 m.next = "TRY"
             with m.Else():
-                m.d.sync += self._usable.eq(0)
-                self._raise(m, "SWEEP", Solved.INDEFINITE)
+                m.next = "READ"
         with m.State("TRY"), m.If(~forward.busy):
             m.next = "LEAST"
 
     def _choose(self, m: Module) -> None:
-        """Keep the longest step among the cheapest trials, unless all cost more than the trajectory."""
-        trial, feasible = Signal(range(self.shape.alphas)), Signal()
-        least = Signal(self.shape.cost.width)
-        cost, allowed = self._costs[trial], ~self.forward.flags.bit_select(trial, 1)
-        last = trial == self.shape.alphas - 1
+        """Keep the longest step among the cheapest trials of each problem, unless all cost more."""
+        alphas, last = self.shape.alphas, self.shape.problems - 1
+        number, trial = Signal(range(last + 1), name="chosen"), Signal(range(alphas), name="trial")
+        feasible, least = Signal(name="feasible"), Signal(self.shape.cost.width, name="least")
+        problem, index = self._of(number), Signal(range(self.timing.trials), name="trial_of_problem")
+        m.d.comb += index.eq(number * alphas + trial)
+        cost, allowed = self._costs[index], ~self.forward.flags.bit_select(index, 1)
+
+        def end() -> None:
+            m.d.sync += [trial.eq(0), feasible.eq(0), number.eq(Mux(number == last, 0, number + 1))]
+            m.next = "LEAST"
+            with m.If(number == last):
+                m.next = "ITERATE"
+
         with m.State("LEAST"):
             with m.If(allowed & (~feasible | (cost < least))):
                 m.d.sync += [feasible.eq(1), least.eq(cost)]
-            m.d.sync += trial.eq(Mux(last, 0, trial + 1))
-            with m.If(last):
+            m.d.sync += trial.eq(Mux(trial == alphas - 1, 0, trial + 1))
+            with m.If(trial == alphas - 1):
                 m.next = "CHOOSE"
+            with m.If(~problem.goes_on):
+                end()
         with m.State("CHOOSE"):
             m.d.sync += trial.eq(trial + 1)
-            with m.If(~feasible | self._settled & (least > with_tolerance(self.cost))):
-                m.d.sync += [trial.eq(0), feasible.eq(0)]
-                self._raise(m, "ITERATE", Mux(self._settled, Solved.STALLED, Solved.NOT_FINITE))
+            with m.If(~feasible | problem.settled & (least > with_tolerance(problem.cost))):
+                self._raise(m, problem, Mux(problem.settled, Solved.STALLED, Solved.NOT_FINITE))
+                end()
             with m.Elif(allowed & (cost <= with_tolerance(least))):
-                lower = self._level >> REGULARISATION_BITS
+                lower = problem.level >> REGULARISATION_BITS
                 m.d.sync += [
-                    trial.eq(0),
-                    feasible.eq(0),
-                    self._bank.eq(self.forward.bank_of(trial, self._bank)),
-                    self.cost.eq(cost),
-                    self._settled.eq(1),
-                    self.status.eq(Solved.ITERATIONS),
-                    self._level.eq(Mux(lower >= LEAST_REGULARISATION_WORD, lower, 0)),
+                    problem.bank.eq(self.forward.bank_of(trial, problem.bank)),
+                    problem.cost.eq(cost),
+                    problem.settled.eq(1),
+                    problem.status.eq(Solved.ITERATIONS),
+                    problem.level.eq(Mux(lower >= LEAST_REGULARISATION_WORD, lower, 0)),
                 ]
-                m.next = "ITERATE"
+                end()
 
     def _finish(self, m: Module) -> None:
-        """Read the first step, as many cycles after the start in every phase of the core."""
+        """Read the first steps of all problems, as many cycles after the start in every phase of the core."""
+        problem, last = self._of(self._answered), self.shape.problems - 1
         with m.State("READ"):
-            m.d.sync += self._spare.eq(self._spare - 1)
+            m.d.sync += self._spare.eq(Mux(self._spare == 0, 0, self._spare - 1))
             with m.If(self._spare == 0):
                 m.next = "END"
         with m.State("END"):
             m.d.comb += self.ends.eq(1)
-            m.d.sync += self.done.eq(1)
+            m.d.sync += [problem.done.eq(1), problem.asked.eq(0), self._answered.eq(0)]
             m.next = "IDLE"
+            with m.If((self._answered != last) & self._of(self._answered + 1).asked):
+                m.d.sync += self._answered.eq(self._answered + 1)
+                m.next = "READ"
 
-    def _raise(self, m: Module, then: str, otherwise: Any) -> None:
-        """Raise the regularisation and go on, or end if there is no larger one."""
-        raised = Mux(self._level == 0, LEAST_REGULARISATION_WORD, self._level << REGULARISATION_BITS)
-        m.d.sync += self._level.eq(raised)
-        m.next = then
-        with m.If(raised > self._regularisation.highest):
-            self._end(m, otherwise, raised if otherwise is Solved.INDEFINITE else self.regularisation)
+    def _raise(self, m: Module, problem: Any, otherwise: Any) -> Any:
+        """Raise the regularisation, or end if there is no larger one; return whether there is."""
+        raised = Mux(problem.level == 0, LEAST_REGULARISATION_WORD, problem.level << REGULARISATION_BITS)
+        beyond = raised > self._regularisation.highest
+        m.d.sync += problem.level.eq(raised)
+        with m.If(beyond):
+            of_end = raised if otherwise is Solved.INDEFINITE else problem.regularisation
+            self._end(m, problem, otherwise, of_end)
+        return ~beyond
 
-    def _end(self, m: Module, status: Any, regularisation: Any) -> None:
-        m.d.sync += [self.status.eq(status), self.regularisation.eq(regularisation)]
-        m.next = "READ"
+    @staticmethod
+    def _end(m: Module, problem: Any, status: Any, regularisation: Any) -> None:
+        m.d.sync += [
+            problem.status.eq(status),
+            problem.regularisation.eq(regularisation),
+            problem.goes_on.eq(0),
+        ]

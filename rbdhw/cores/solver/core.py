@@ -12,7 +12,7 @@ from rbdhw.cores.core import Core
 from rbdhw.cores.solver.commands import SolverCommands
 from rbdhw.cores.solver.component import SolverComponent
 from rbdhw.cores.solver.timing import SolverTiming
-from rbdhw.cores.sweep.array import SweepArray, build_sweep, least_interval
+from rbdhw.cores.sweep.array import SweepArray, build_sweep, least_handover
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.energy import Energy, block_cycles, energy_of_blocks
@@ -71,7 +71,7 @@ class SolverCore:
         return SolverTiming(self.shape, self.sweep, latency["step"], latency["dstep"], ii, late)
 
     def block_cycles(self) -> int:
-        """Return the uses of DSP blocks in an iteration whose sweep is not repeated.
+        """Return the uses of DSP blocks in an iteration of a problem whose sweep is not repeated.
 
         They are those of the steps of all trials with feedback and costs, of derivatives, and of the sweep.
         """
@@ -89,8 +89,11 @@ class SolverCore:
         return shape.knots * (shape.alphas * of_step + of_knot)
 
     def energy(self, clock_mhz: float) -> Energy | None:
-        """Return the energy of an iteration while others follow; None for a device without an estimate."""
-        microseconds = self.timing.iteration / clock_mhz
+        """Return the energy of an iteration of a problem; None for a device without an estimate.
+
+        Others of all problems follow.
+        """
+        microseconds = self.timing.iteration / self.shape.problems / clock_mhz
         return energy_of_blocks(self.block_cycles(), 1e6 / microseconds, microseconds, self.core.device)
 
     def memory(self) -> Cells:
@@ -99,10 +102,10 @@ class SolverCore:
         trajectory = sum(word.format.width for word in shape.trajectory)
         gains = sum(word.format.width for word in self.interface.words("plan").outputs if word.array == "K")
         goal = sum(word.format.width for word in (*shape.goal, *shape.limits))
-        goal += len(shape.curvatures) * self.sweep.width
-        rows = ((trajectory, (shape.alphas + 1) * (knots + 1)), (trajectory + gains, 2 * (knots + 1)))
-        fabric = FABRICS[self.core.device.family]
-        return sum((fabric.memory(*row) for row in (*rows, (goal, 2 * knots))), Cells())
+        goal += sum(each.word.format.width for each in shape.curvatures)
+        rows = {trajectory: (shape.alphas + 1) * (knots + 1), trajectory + gains: 2 * (knots + 1)}
+        fabric, rows = FABRICS[self.core.device.family], rows | {goal: 2 * knots}
+        return sum((fabric.memory(width, shape.problems * of_one) for width, of_one in rows.items()), Cells())
 
     def estimate(self) -> Resources:
         """Return the estimated resources of the solver without its core and the products between steps."""
@@ -116,8 +119,8 @@ class SolverCore:
         return self.sweep.estimate() + weigh(around, blocks, weights)
 
 
-Build = Callable[[int, int, bool], SweepArray]
-"""Builds a sweep with an interval and a number of spare accumulators, and whether a problem is alone."""
+Build = Callable[[int, int, int | None], SweepArray]
+"""Builds a sweep with an interval and a number of spare accumulators, for a number of problems."""
 
 
 def build_solver(
@@ -125,8 +128,8 @@ def build_solver(
 ) -> SolverCore:
     """Return the solver of an accelerator with this interface around one of its cores.
 
-    What a knot of the sweep hands on is there when the next one starts, so the knots of one problem take
-    every ``interval``. Without one about the shortest is taken.
+    A knot of the sweep starts every ``interval``. What it hands on is there when the next one of its problem
+    starts, after one of each other problem. Without an interval about the shortest is taken.
 
     Raises InputError if the interval is too short, if the clock is too fast, or if the device has too little
     memory for the steps.
@@ -134,43 +137,44 @@ def build_solver(
     shape, device = interface.solver, core.device
     assert shape is not None
 
-    def build(cycles: int, spare: int, alone: bool) -> SweepArray:
+    def build(cycles: int, spare: int, problems: int | None) -> SweepArray:
         extra = {ArrayResource.ACCUMULATOR: spare}
-        return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz, alone)
+        return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz, problems)
 
     if interval is None:
         sweep = _soonest(build, shape)
     else:
-        least = least_interval(shape.sweeps, shape.program, device, interval, clock_mhz)
-        sweep = _at_interval(build, interval, least)
+        least = least_handover(shape.sweeps, shape.program, device, interval, clock_mhz)
+        sweep = _at_interval(build, interval, least, shape.problems)
     solver = SolverCore(interface, sweep, core)
     _check_memory(solver)
     return solver
 
 
 def _soonest(build: Build, shape: SolverShape) -> SweepArray:
-    """Return a sweep with about the shortest interval for :data:`ACCUMULATORS`."""
-    terms = sum(len(job.terms) for job in jobs(shape.program))
-    interval, tries = max(terms // ACCUMULATORS, SHORTEST), 0
-    while (built := build(interval, SPARE_ACCUMULATORS, False)).between > 1:
-        cycles = max(built.handed_on, interval)
+    """Return a sweep with about the shortest interval for :data:`ACCUMULATORS` for each problem."""
+    terms, problems = sum(len(job.terms) for job in jobs(shape.program)), shape.problems
+    interval, tries = -(-max(terms // ACCUMULATORS, SHORTEST) // problems), 0
+    while (built := build(interval, SPARE_ACCUMULATORS, None)).between > problems:
+        cycles = max(-(-built.handed_on // problems), interval)
         interval = cycles + tries * cycles // SLACK + 1
         tries += 1
-    return built
+    return replace(built, problems=problems)
 
 
-def _at_interval(build: Build, interval: int, least: int) -> SweepArray:
+def _at_interval(build: Build, interval: int, least: int, problems: int) -> SweepArray:
     """Return the sweep with the fewest accumulators at an interval, or refuse one that is too short.
 
-    No interval below the ``least`` is possible.
+    With any number of units a knot hands on after the ``least`` cycles.
     """
-    if interval < least:
+    if interval * problems < least:
         reason = f"a knot hands results on after {least} cycles, with any number of units"
-        raise InputError("sweep-ii", reason, f"an interval of at least {least}")
+        expected = f"an interval of at least {-(-least // problems)}"
+        raise InputError("sweep-ii", reason, expected, f"use --problems {-(-least // interval)}")
     reason = ""
     for spare in SPARE_AT_INTERVAL:
         try:
-            return build(interval, spare, True)
+            return build(interval, spare, problems)
         except InputError as error:
             if error.where != "ii":
                 raise

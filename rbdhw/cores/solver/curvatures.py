@@ -2,80 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Array, Cat, Const, Module, Signal, signed
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.cores.sweep.array import SweepArray
-from rbdhw.fixed.solver import SolverShape
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.rtl.layouts import split_words
 
 
 class Curvatures(wiring.Component):
-    """Writes the curvatures of all rows of a goal into the memory of a sweep, one a cycle."""
+    """Writes the curvatures of all rows of goals into the memory of a sweep, those of a column in turn."""
 
-    def __init__(self, *, shape: SolverShape, sweep: SweepArray) -> None:
-        self.shape, self.sweep, self.items = shape, sweep, shape.curvatures
+    def __init__(self, *, timing: SolverTiming) -> None:
+        self.shape, self.sweep, self.turns = timing.shape, timing.sweep, timing.curvature_turns
+        self.columns, shape = timing.curvature_columns, timing.shape
+        self._stride = self.sweep.between * self.sweep.rows_of_knot
+        self.words = [each.word for each in shape.curvatures]
+        column = {"row": Out(range(self.sweep.rows)), "data": Out(signed(self.sweep.width))}
         super().__init__(
             {
                 "start": In(1),
                 "busy": Out(1),
-                # A row of :meth:`packed` curvatures is there in the cycle after its step.
+                # A row of packed curvatures is there in the cycle after its problem and step.
+                "problem": Out(range(shape.problems)),
                 "step": Out(range(shape.knots)),
-                "row": In(len(self.items) * sweep.width),
-                # The memory of the sweep.
-                "write_enable": Out(len(sweep.columns)),
-                "write_row": Out(range(sweep.rows)),
-                "write_data": Out(signed(sweep.width)),
+                "row": In(sum(word.format.width for word in self.words)),
+                # The memory of the sweep: rows and numbers by column.
+                "write_enable": Out(len(self.sweep.columns)),
+                **{f"write_{port}_{k}": flow for k in self.columns for port, flow in column.items()},
             }
         )
 
-    def packed(self, curvatures: Any) -> Any:
-        """Return a row in which all of the packed ``curvatures`` have the same width."""
-        values = split_words([each.word for each in self.items], curvatures).values()
-        return Cat(Cat(value, Const(0, self.sweep.width - len(value))) for value in values)
-
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        turn, row = Signal(range(len(self.items))), Signal.like(self.row, name="kept")
-        last = turn == len(self.items) - 1
-        m.d.comb += self.write_data.eq(row[: self.sweep.width].as_signed())
+        shape, sweep = self.shape, self.sweep
+        turn, kept = Signal(range(self.turns), name="turn"), Signal.like(self.row, name="kept")
+        first, left = Signal(range(sweep.rows), name="first_row"), Signal(range(shape.problems * shape.knots))
+        last = turn == self.turns - 1
+        m.d.comb += self.busy.eq(1)
         with m.FSM(name="control"):
             with m.State("IDLE"):
-                m.d.sync += [self.step.eq(0), turn.eq(0)]
+                m.d.comb += self.busy.eq(0)
+                m.d.sync += [self.step.eq(shape.knots - 1), self.problem.eq(0)]
+                m.d.sync += [
+                    first.eq(sweep.row(shape.knots - 1, 0)),
+                    left.eq(shape.problems * shape.knots - 1),
+                ]
                 with m.If(self.start):
                     m.next = "READ"
             with m.State("READ"):
-                m.d.comb += self.busy.eq(1)
-                m.d.sync += row.eq(self.row)
+                self._take(m, kept)
                 m.next = "WRITE"
             with m.State("WRITE"):
-                m.d.comb += self.busy.eq(1)
-                m.d.sync += [row.eq(row >> self.sweep.width), turn.eq(turn + 1)]
-                self._write(m, turn)
+                m.d.sync += turn.eq(Mux(last, 0, turn + 1))
+                self._write(m, turn, first, split_words(self.words, kept))
                 with m.If(last):
-                    m.d.sync += [turn.eq(0), self.step.eq(self.step + 1)]
-                    m.next = "NEXT"
-                    with m.If(self.step == self.shape.knots - 1):
+                    self._take(m, kept)
+                    m.d.sync += [first.eq(first + sweep.rows_of_knot), left.eq(left - 1)]
+                    with m.If(left == 0):
                         m.next = "IDLE"
-            with m.State("NEXT"):
-                m.d.comb += self.busy.eq(1)
-                m.next = "READ"
         return m
 
-    def _write(self, m: Module, turn: Any) -> None:
-        """Write the curvature at the turn; one that the sweep does not read has no place."""
-        sweep, stride = self.sweep, self.sweep.between * self.sweep.rows_of_knot
-        rows, enables = [], []
-        for each in self.items:
-            row, column = sweep.places.get(each.number, (0, None))
-            rows.append(row - stride * each.of_next_knot)
-            enables.append(0 if column is None else 1 << column)
-        base = (self.shape.knots - self.step) * stride
-        offsets = Array(Const(row, signed(row.bit_length() + 1)) for row in rows)
-        m.d.comb += [
-            self.write_enable.eq(Array(map(Const, enables))[turn]),
-            self.write_row.eq(base + offsets[turn]),
-        ]
+    def _take(self, m: Module, kept: Any) -> None:
+        """Take a row, and ask for the one after it, in the order of the sweep."""
+        m.d.sync += [kept.eq(self.row), self.problem.eq(self.problem + 1)]
+        with m.If(self.problem == self.shape.problems - 1):
+            m.d.sync += [self.problem.eq(0), self.step.eq(self.step - 1)]
+
+    def _write(self, m: Module, turn: Any, first: Any, numbers: Mapping[str, Any]) -> None:
+        """Write a curvature of each column; ``first`` is the first row of the knot before the step."""
+        sweep, enables = self.sweep, [Const(0)] * len(self.sweep.columns)
+        for column, items in self.columns.items():
+            rows = [sweep.places[each.number][0] for each in items]
+            offsets = [row - self._stride * each.of_next_knot for row, each in zip(rows, items, strict=True)]
+            enables[column] = turn < len(items)
+            m.d.comb += [
+                getattr(self, f"write_row_{column}").eq(first + Array(map(_signed, offsets))[turn]),
+                getattr(self, f"write_data_{column}").eq(
+                    Array(numbers[each.word.name] for each in items)[turn]
+                ),
+            ]
+        m.d.comb += self.write_enable.eq(Cat(enables))
+
+
+def _signed(number: int) -> Const:
+    return Const(number, signed(number.bit_length() + 1))

@@ -2,49 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.cores.solver.timing import SolverTiming
+from rbdhw.cores.solver.timing import READ_IN, SolverTiming
 from rbdhw.cores.solver.words import core_payload, factor_values
-from rbdhw.rtl.delay import delayed
+from rbdhw.rtl.arithmetic import split_sum
+from rbdhw.rtl.delay import after, delay_line, delayed
 from rbdhw.rtl.layouts import split_words
+from rbdhw.rtl.preparation import MEMORY_STAGES
 from rbdhw.rtl.scaler import LATENCY, Scaler
-from rbdhw.rtl.state_error import error
+from rbdhw.rtl.state_error import ERROR_CYCLES, error
 
 
 class Expansion(wiring.Component):
-    """Writes the numbers of the knots of a trajectory into the memory of a sweep, from the last knot back.
+    """Writes the numbers of the knots of trajectories into the memory of a sweep, from the last knot back.
 
-    The derivatives of a step are computed while the numbers of the step behind it are written. So many knots
-    are expanded ahead of a sweep that it never reads one that is not.
+    At each knot the problems take turns, as in the sweep. The derivatives of a step are computed while the
+    numbers of steps before it are written. So many steps are expanded ahead of a sweep that it never reads a
+    number that is not there.
     """
 
     def __init__(self, *, timing: SolverTiming, slots: tuple[int, ...]) -> None:
-        if timing.dstep <= LATENCY:
-            raise ValueError(f"latency: is {timing.dstep}; expected more than {LATENCY}")
-        self.shape, self.sweep, self.slots, self.latency = timing.shape, timing.sweep, slots, timing.dstep
-        self._first_of_sweep = timing.shape.knots - timing.ahead  # the last step before a sweep may begin
+        if timing.dstep <= ERROR_CYCLES:
+            raise ValueError(f"latency: is {timing.dstep}; expected more than {ERROR_CYCLES}")
+        self.timing, self.shape, self.sweep = timing, timing.shape, timing.sweep
+        self.slots, self.latency = slots, timing.dstep
         shape, sweep = timing.shape, timing.sweep
         outputs = [word.format.width for word in shape.dstep.outputs]
+        self._stride = sweep.between * sweep.rows_of_knot
         self.lanes, sources = timing.lanes, [*outputs, *(format_.width for format_ in shape.errors)]
         factors = [factor.format.width for factor in shape.number_factors]
         self.scalers = [Scaler(items=lane.numbers, sources=sources, factors=factors) for lane in self.lanes]
-        rows = (shape.alphas + 1) * (shape.knots + 1)
+        problems, rows = shape.problems, shape.problems * (shape.alphas + 1) * (shape.knots + 1)
+        self.task_bits = sum(word.format.width for word in shape.step.inputs)
+        bank = Signal(range(shape.alphas + 1)).shape()
         super().__init__(
             {
                 "start": In(1),
-                "around": In(range(shape.alphas + 1)),  # the bank of the trajectory
-                "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
+                # Of each problem, during an expansion.
+                "takes": In(problems),  # whether it takes part
+                "around": In(data.ArrayLayout(bank, problems)),  # the bank of the trajectory
+                "task": In(data.ArrayLayout(self.task_bits, problems)),  # the words of `step`
                 "busy": Out(1),
                 "ahead": Out(1),  # whether a sweep may begin: all knots are there before it reads them
-                "failed": Out(1),  # whether a number of the last expansion exceeds its format
+                # Whether a number of a problem exceeds its format in the last expansion.
+                "failed": Out(problems),
                 # The core.
                 "phase_zero": In(1),
                 "starts": Out(1),
@@ -54,6 +63,7 @@ class Expansion(wiring.Component):
                 # Memories: a row is there in the cycle after its address.
                 "read_row": Out(range(rows)),
                 "row": In(sum(word.format.width for word in shape.trajectory)),
+                "goal_problem": Out(range(problems)),
                 "goal_step": Out(range(shape.knots)),
                 "goal": In(sum(word.format.width for word in shape.goal)),
                 # The memory of the sweep: rows and numbers by lane.
@@ -67,113 +77,157 @@ class Expansion(wiring.Component):
         m = Module()
         for k, scaler in enumerate(self.scalers):
             m.submodules[f"scaler_{k}"] = scaler
-        step, read = Signal(range(self.shape.knots)), Signal(range(self.shape.knots + 1), name="read")
-        rows = Signal.like(self.row, name="here"), Signal.like(self.row, name="after")
-        done = delayed(m, self.starts, self.latency)
-        longest = self.scalers[0]
-        written = longest.valid & (longest.item == len(longest.items) - 1)
+        self._turn = Signal(range(self.timing.period), name="turn")
+        self._step = Signal(range(self.shape.knots), name="step")
+        self._problem = Signal(range(self.shape.problems), name="problem")
+        self._written = Signal(name="written")  # whether all numbers are
+        begins = self._control(m)
+        task, here, behind = self._read(m)
         m.d.comb += [
-            self.read_row.eq(self.around * (self.shape.knots + 1) + read),
-            self.goal_step.eq(step),
-            self.payload.eq(self._payload(rows[0])),
+            self.goal_problem.eq(self._problem),
+            self.goal_step.eq(self._step),
+            self.payload.eq(self._payload(task, here)),
+            self.starts.eq(begins & self.takes.bit_select(self._problem, 1)),
         ]
-        self._control(m, step, read, rows, done, written)
-        self._scale(m, step, rows, done, written)
+        self._scale(m, begins, self._brought(m, begins, task, here, behind))
         return m
 
-    def _control(
-        self, m: Module, step: Any, read: Any, rows: tuple[Any, Any], done: Any, written: Any
-    ) -> None:
-        """Read the rows after and before each step in turn, and start its derivatives."""
-        (here, after), longest = rows, self.scalers[0]
-        m.d.comb += self.busy.eq(1)
+    def _control(self, m: Module) -> Any:
+        """Give each step of each problem its turn, and return whether its derivatives begin in this cycle.
+
+        The first turn waits in its last cycle for the core, which all others find free.
+        """
+        shape, turn, last, begins = self.shape, self._turn, self.timing.period - 1, Signal(name="begins")
+        runs, waits, moves = Signal(name="runs"), Signal(name="waits"), Signal(name="moves")
+        m.d.comb += [
+            self.busy.eq(1),
+            moves.eq(~waits | (turn != last) | self.phase_zero),
+            begins.eq(runs & moves & (turn == last)),
+        ]
+        with m.If(moves):
+            m.d.sync += turn.eq(Mux(turn == last, 0, turn + 1))
         with m.FSM(name="control"):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(0)
-                m.d.sync += [step.eq(self.shape.knots - 1), read.eq(self.shape.knots)]
+                m.d.sync += [self._step.eq(shape.knots - 1), self._problem.eq(0)]
+                m.d.sync += [turn.eq(last + 1 - READ_IN), waits.eq(self.start)]
                 with m.If(self.start):
                     m.d.sync += [self.failed.eq(0), self.ahead.eq(0)]
-                    m.next = "READ"
-            with m.State("READ"):
-                m.d.sync += read.eq(read - 1)
-                m.next = "MOVE"
-            with m.State("MOVE"):  # the row of `read + 1`; that of `read` is asked for
-                m.d.sync += here.eq(self.row)
-                m.next = "TAKE"
-            with m.State("TAKE"):
-                m.d.sync += [after.eq(here), here.eq(self.row)]
-                m.next = "START"
-            with m.State("START"), m.If(self.phase_zero & (longest.left <= self.latency - LATENCY)):
-                m.d.comb += self.starts.eq(1)
-                m.next = "WAIT"
-            with m.State("WAIT"), m.If(done):
-                m.d.sync += [step.eq(step - 1), read.eq(read - 1)]
-                m.next = "NEXT"
-                with m.If(step == 0):
-                    m.next = "END"
-            with m.State("NEXT"):
-                m.next = "TAKE"
-            with m.State("END"), m.If(written):
+                    m.next = "RUN"
+            with m.State("RUN"):
+                m.d.comb += runs.eq(1)
+                with m.If(begins):
+                    m.d.sync += [waits.eq(0), self._problem.eq(self._problem + 1)]
+                    with m.If(self._problem == shape.problems - 1):
+                        m.d.sync += [self._problem.eq(0), self._step.eq(self._step - 1)]
+                        with m.If(self._step == 0):
+                            m.next = "END"
+            with m.State("END"), m.If(self._written):
                 m.next = "IDLE"
+        return begins
 
-    def _payload(self, here: Any) -> Any:
+    def _read(self, m: Module) -> tuple[Any, Any, Any]:
+        """Return the task of the step's problem, and the rows before and behind the step, which are read."""
+        shape, first, problem = self.shape, self.timing.period - READ_IN, self._problem
+        task = Signal(self.task_bits, name="task_of_problem")
+        here, behind = Signal.like(self.row, name="here"), Signal.like(self.row, name="behind")
+        bank = problem * (shape.alphas + 1) + self.around[problem]
+        m.d.comb += [
+            task.eq(self.task[problem]),
+            self.read_row.eq(bank * (shape.knots + 1) + self._step + (self._turn == first)),
+        ]
+        with m.If(self._turn == first + 1):
+            m.d.sync += behind.eq(self.row)
+        with m.If(self._turn == first + 2):
+            m.d.sync += here.eq(self.row)
+        return split_words(shape.step.inputs, task), here, behind
+
+    def _payload(self, task: Mapping[str, Any], here: Any) -> Any:
         """Return the words of ``dstep`` in the core's slots."""
         shape = self.shape
-        words = split_words(shape.step.inputs, self.task)
         row = split_words(shape.trajectory, here)
         named = dict(zip((state.word.name for state in shape.state), row.values(), strict=False))
         named |= {word.name: row[word.name] for word in shape.taus}
-        return core_payload(shape.dstep, {**words, **named}, self.slots)
+        return core_payload(shape.dstep, {**task, **named}, self.slots)
 
-    def _scale(self, m: Module, step: Any, rows: tuple[Any, Any], done: Any, written: Any) -> None:
+    def _brought(self, m: Module, begins: Any, task: Mapping[str, Any], here: Any, behind: Any) -> list[Any]:
+        """Return what belongs to a step when its derivatives are there.
+
+        These are the row of its numbers in the memory of the sweep, its problem, whether the sweep may begin
+        with it, whether it is the last one, and the factors and errors of its numbers.
+        """
+        timing, sweep = self.timing, self.sweep
+        number, row = Signal(range(timing.steps), name="number"), Signal(range(sweep.rows), name="first_row")
+        with m.If(self.start):
+            m.d.sync += [number.eq(0), row.eq(self._stride)]
+        with m.Elif(begins):
+            m.d.sync += [number.eq(number + 1), row.eq(row + sweep.rows_of_knot)]
+        goal = split_words(self.shape.goal, self.goal)
+        factors = factor_values(self.shape.number_factors, {**task, **goal})
+        begun = [row, self._problem, number >= timing.ahead - 1, number == timing.steps - 1, factors]
+        errors = Cat(self._errors(m, (here, behind), goal))
+        begun = [Cat(each) for each in begun]
+        kept = Signal(sum(map(len, begun)), name="begun")
+        with m.If(begins):
+            m.d.sync += kept.eq(Cat(begun))
+        line = delay_line(
+            m,
+            Cat(kept, errors),
+            self._turn == ERROR_CYCLES - 1,
+            (timing.in_progress,),
+            name="brought",
+            memory_stages=MEMORY_STAGES,
+        )
+        return split_sum(m, line[timing.in_progress], [*map(len, begun), len(errors)])
+
+    def _scale(self, m: Module, begins: Any, brought: Sequence[Any]) -> None:
         """Keep the results of a step and what belongs to them, and write the numbers of both knots."""
-        shape, sweep = self.shape, self.sweep
-        goal = split_words(shape.goal, self.goal)
-        sources = Cat(self.result, *self._errors(m, rows, goal))
-        named = {**split_words(shape.step.inputs, self.task), **goal}
-        factors = factor_values(shape.number_factors, named)
-        stride = sweep.between * sweep.rows_of_knot
-        base, is_ahead = Signal(range(sweep.rows)), Signal()
-        kept = Signal.like(sources, name="kept_sources"), Signal.like(factors, name="kept_factors")
+        *tag, factors, errors = brought
+        done, longest, sources = delayed(m, begins, self.latency), self.scalers[0], Cat(self.result, errors)
+        kept = [
+            Signal(len(value), name=f"kept_{name}")
+            for name, value in (("sources", sources), ("factors", factors), ("tag", Cat(tag)))
+        ]
         with m.If(done):
-            m.d.sync += [
-                kept[0].eq(sources),
-                kept[1].eq(factors),
-                base.eq((shape.knots - step) * stride),
-                is_ahead.eq(step <= self._first_of_sweep),
-            ]
-        with m.If(written & is_ahead):
-            m.d.sync += self.ahead.eq(1)
+            m.d.sync += [old.eq(new) for old, new in zip(kept, (sources, factors, Cat(tag)), strict=True)]
+            with m.If(self.overflow):
+                m.d.sync += self.failed.bit_select(tag[1], 1).eq(1)
         for scaler in self.scalers:
             m.d.comb += [scaler.start.eq(done), scaler.sources.eq(kept[0]), scaler.factors.eq(kept[1])]
-        with m.If(done & self.overflow | Cat(each.valid & each.beyond for each in self.scalers).any()):
-            m.d.sync += self.failed.eq(1)
-        self._write(m, base, stride)
+        (then,) = after(m, LATENCY, tag=kept[2])
+        row, problem, is_ahead, is_last = split_sum(m, then, list(map(len, tag)))
+        written = longest.valid & (longest.item == len(longest.items) - 1)
+        m.d.comb += self._written.eq(written & is_last)
+        with m.If(written & is_ahead):
+            m.d.sync += self.ahead.eq(1)
+        with m.If(Cat(each.valid & each.beyond for each in self.scalers).any()):
+            m.d.sync += self.failed.bit_select(problem, 1).eq(1)
+        self._write(m, row)
 
     def _errors(self, m: Module, rows: tuple[Any, Any], goal: Mapping[str, Any]) -> list[Any]:
         """Return the errors of all terms of the cost: of the state after a step, and of its forces."""
         shape = self.shape
         names = [term.word.name for term in shape.terms]
-        here, after = (
+        here, behind = (
             dict(zip(names, split_words(shape.trajectory, row).values(), strict=True)) for row in rows
         )
-        values = after | {word.name: here[word.name] for word in shape.taus}
+        values = behind | {word.name: here[word.name] for word in shape.taus}
         references = (goal[name] for name in shape.references)
         return [
             error(m, str(k), term, values[term.word.name], reference)
             for k, (term, reference) in enumerate(zip(shape.terms, references, strict=True))
         ]
 
-    def _write(self, m: Module, base: Any, stride: int) -> None:
+    def _write(self, m: Module, first: Any) -> None:
         """Write numbers into their places in the sweep's memory; those that it does not read have none."""
-        places, enabled = self.sweep.places, []
+        places, enabled = self.sweep.places, list[Any]()
         for k, scaler in enumerate(self.scalers):
             items, turn = scaler.items, scaler.item
             rows = [places.get(item.name, (0, 0))[0] for item in items]
-            later = [stride if self.shape.is_of_next_knot(item.name) else 0 for item in items]
+            later = [self._stride if self.shape.is_of_next_knot(item.name) else 0 for item in items]
             enables = [1 << places[item.name][1] if item.name in places else 0 for item in items]
             enabled.append(Mux(scaler.valid, Array(map(Const, enables))[turn], 0))
-            row = base - Array(map(Const, later))[turn] + Array(map(Const, rows))[turn]
+            row = first - Array(map(Const, later))[turn] + Array(map(Const, rows))[turn]
             m.d.comb += [
                 getattr(self, f"write_row_{k}").eq(row),
                 getattr(self, f"write_data_{k}").eq(scaler.word),

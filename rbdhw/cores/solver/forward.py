@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.cores.solver.timing import SolverTiming
@@ -14,6 +14,7 @@ from rbdhw.cores.solver.words import core_payload
 from rbdhw.fixed.feedback import GAIN
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import DATA_WIDTHS
+from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.delay import delay_line, delayed, register
 from rbdhw.rtl.domain_check import CHECKED, DomainCheck
 from rbdhw.rtl.layouts import split_words
@@ -24,15 +25,23 @@ from rbdhw.rtl.rollout_gains import FeedbackSum
 from rbdhw.schedule.model import stage as stage_of
 
 
+class _Turn(NamedTuple):
+    """A step of a trial of a problem."""
+
+    trial: Any
+    problem: Any
+    step: Any
+
+
 class ForwardPass(wiring.Component):
-    """Follows a trajectory with feedback and with changes of the forces, for all step lengths in turn.
+    """Follows trajectories with feedback and with changes of the forces, for all step lengths in turn.
 
-    A round takes a step of every trial. Trials start an interval of the core apart, and a round lasts until
-    the state of the first one is back. Nothing is arbitrated: a pass takes the same cycles whatever else
-    the core computes.
+    A round takes a step of every trial of every problem that ``takes`` part. Trials start an interval of the
+    core apart, and a round lasts until the state of the first one is back. Nothing is arbitrated: a pass
+    takes the same cycles whatever else the core computes.
 
-    ``banks`` trajectories have ``knots + 1`` rows each in a memory, from which the pass reads the one that it
-    follows, and to which it writes those of the trials, in the banks of :meth:`bank_of`.
+    Each problem has ``banks`` trajectories of ``knots + 1`` rows in a memory, from which the pass reads the
+    one that it follows, and to which it writes those of the trials, in the banks of :meth:`bank_of`.
     """
 
     def __init__(self, *, timing: SolverTiming, slots: tuple[int, ...]) -> None:
@@ -45,15 +54,21 @@ class ForwardPass(wiring.Component):
         self.state_words = [state.word for state in shape.state]
         self.state_bits = sum(word.format.width for word in self.state_words)
         force_bits = sum(word.format.width for word in shape.taus)
-        rows = self.banks * (shape.knots + 1)
+        problems, rows = shape.problems, shape.problems * self.banks * (shape.knots + 1)
+        self.task_bits = sum(word.format.width for word in shape.step.inputs)
+        bank, shift = Signal(range(self.banks)).shape(), Signal(range(shape.knots)).shape()
         super().__init__(
             {
                 "start": In(1),
-                "first": In(1),  # one trial, and no changes of the forces
-                "cold": In(1),  # the forces of the task without feedback, from rest
-                "shift": In(range(shape.knots)),  # the step from which the trajectory is followed
-                "around": In(range(self.banks)),  # the bank of the trajectory that is followed
-                "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
+                "first": In(1),  # one trial of each problem, and no changes of the forces
+                # Of each problem, during a pass.
+                "takes": In(problems),  # whether it takes part
+                "cold": In(problems),  # the forces of the task without feedback, from rest
+                "shift": In(
+                    data.ArrayLayout(shift, problems)
+                ),  # the step from which the trajectory is followed
+                "around": In(data.ArrayLayout(bank, problems)),  # the bank of the trajectory that is followed
+                "task": In(data.ArrayLayout(self.task_bits, problems)),  # the words of `step`
                 "busy": Out(1),
                 # The core.
                 "phase_zero": In(1),
@@ -71,16 +86,19 @@ class ForwardPass(wiring.Component):
                 "write_enable": Out(1),
                 "write_row": Out(range(rows)),
                 "write_data": Out(self.state_bits + force_bits),
+                "policy_problem": Out(range(problems)),
                 "policy_step": Out(range(shape.knots)),
                 "gains": In(len(shape.feedback) * len(self.feedback.terms) * GAIN.width),
                 "changes": In(force_bits),
+                "limit_problem": Out(range(problems)),
                 "limit_step": Out(range(shape.knots)),
                 "limits": In(sum(word.format.width for word in shape.limits)),
+                "goal_problem": Out(range(problems)),
                 "goal_step": Out(range(shape.knots)),
                 "goal": In(sum(word.format.width for word in shape.goal)),
-                # Of each trial the cost, and whether a step was flagged.
-                "costs": Out(shape.alphas * shape.cost.width),
-                "flags": Out(shape.alphas),
+                # Of each trial, problem after problem, the cost, and whether a step was flagged.
+                "costs": Out(self.timing.trials * shape.cost.width),
+                "flags": Out(self.timing.trials),
             }
         )
 
@@ -92,103 +110,126 @@ class ForwardPass(wiring.Component):
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.feedback, m.submodules.stage = self.feedback, self.stage
-        valid, trial, step = self._turns(m)
+        valid, turn = self._turns(m)
         entered = delayed(m, valid, 1)
         limited = self.timing.fed_back - LIMITED
         back_after = self.before + self.latency
         times = (0, self.before, self._fixed, back_after, back_after + self.stage.latency, limited)
         stages = tuple(1 + cycles for cycles in times)
         in_order = tuple(sorted(stages))
-        tags = delay_line(m, Cat(trial, step), 1, in_order, name="tag", memory_stages=MEMORY_STAGES)
-        places = [(tags[at][: len(trial)], tags[at][len(trial) :]) for at in stages]
+        tags = delay_line(m, Cat(turn), 1, in_order, name="tag", memory_stages=MEMORY_STAGES)
+        turns = [_Turn(*split_sum(m, tags[at], list(map(len, turn)))) for at in stages]
         in_core, fixed = delayed(m, entered, self.before), delayed(m, entered, self._fixed)
         back = delayed(m, in_core, self.latency)
         came, state = Signal(self.state_bits, name="came_back"), Signal(self.state_bits)
-        task = split_words(self.shape.step.inputs, self.task)
+        task = self._task(m, turns[0].problem)
         rates = {word.name for word in self.state_words[self.shape.nv :]}
+        cold = self.cold.bit_select(turns[0].problem, 1)
         first = Cat(
-            Mux(self.cold, 0, task[word.name]) if word.name in rates else task[word.name]
+            Mux(cold, 0, task[word.name]) if word.name in rates else task[word.name]
             for word in self.state_words
         )
-        m.d.comb += state.eq(Mux(places[0][1] == 0, first, came))
-        m.d.comb += self.limit_step.eq(places[5][1])
-        forces = self._forces(m, state, task, places[0])
+        m.d.comb += state.eq(Mux(turns[0].step == 0, first, came))
+        m.d.comb += [self.limit_problem.eq(turns[5].problem), self.limit_step.eq(turns[5].step)]
+        forces = self._forces(m, state, turns[0])
         starting = self._later(m, "state", state, self.before)
-        self._start(m, in_core & (places[1][1] != self.shape.knots), starting, forces, task)
+        starts = in_core & (turns[1].step != self.shape.knots)
+        self._start(m, starts, starting, forces, self._task(m, turns[1].problem))
         state = self._later(m, "state_then", starting, self.late)
-        self._keep(m, fixed, places[2], Cat(state, forces))
-        next_state, flagged = self._next_state(m, self._outside(m, state, forces, task))
-        used = back & (places[3][1] != self.shape.knots)
+        self._keep(m, fixed, turns[2], Cat(state, forces))
+        outside = self._outside(m, state, forces, self._task(m, turns[2].problem))
+        next_state, flagged = self._next_state(m, outside)
+        used = back & (turns[3].step != self.shape.knots)
         m.d.comb += came.eq(self._waiting(m, next_state))
         forces = self._later(m, "forces", forces, self.latency - self.late)
-        self._judge(m, used, places[3], flagged, Cat(next_state, forces), places[4])
+        self._judge(m, used, turns[3], flagged, Cat(next_state, forces), turns[4])
         return m
 
-    def _turns(self, m: Module) -> tuple[Any, Any, Any]:
-        """Return whether a trial has its turn, which one, and its step."""
+    def _task(self, m: Module, problem: Any) -> dict[str, Any]:
+        """Return the words of a problem's task."""
+        words = Signal(self.task_bits)
+        m.d.comb += words.eq(self.task[problem])
+        return split_words(self.shape.step.inputs, words)
+
+    def _turns(self, m: Module) -> tuple[Any, _Turn]:
+        """Return whether a trial has its turn, and which step of which one."""
         phase, self._phase = Signal(range(self.ii)), Signal(range(self.ii), name="phase_now")
         now = self._phase
         m.d.comb += now.eq(Mux(self.phase_zero, 0, phase))
         m.d.sync += phase.eq(Mux(now == self.ii - 1, 0, now + 1))
         running, left = Signal(), Signal(range(self._after + 1))
-        slot = Signal(range(self.timing.slots_of_round))
-        step, most = Signal(range(self.shape.knots + 1)), Signal(range(self.shape.alphas))
+        slot, most = Signal(range(self.timing.slots_of_round)), Signal(range(self.timing.trials))
+        trials, problems = self.shape.alphas, self.shape.problems
+        trial, problem = Signal(range(trials), name="trial"), Signal(range(problems), name="problem")
+        step = Signal(range(self.shape.knots + 1), name="step")
         phase_of_turn = -(1 + self.before) % self.ii
         turn = running & (now == phase_of_turn)
         m.d.comb += self.aligned.eq(now == (phase_of_turn - 1) % self.ii)
         m.d.comb += self.busy.eq(running | (left != 0))
         with m.If(self.start):
-            last = Mux(self.first, 0, self.shape.alphas - 1)
+            last = Mux(self.first, (problems - 1) * trials, problems * trials - 1)
             m.d.sync += [running.eq(1), slot.eq(0), step.eq(0), most.eq(last), left.eq(self._after)]
+            m.d.sync += [trial.eq(0), problem.eq(0)]
         with m.Elif(turn):
-            m.d.sync += slot.eq(slot + 1)
+            m.d.sync += [slot.eq(slot + 1), trial.eq(trial + 1)]
+            with m.If(trial == trials - 1):
+                m.d.sync += [trial.eq(0), problem.eq(problem + 1)]
             with m.If(slot == self.timing.slots_of_round - 1):
-                m.d.sync += [slot.eq(0), step.eq(step + 1)]
+                m.d.sync += [slot.eq(0), trial.eq(0), problem.eq(0), step.eq(step + 1)]
             with m.If((step == self.shape.knots) & (slot == most)):
                 m.d.sync += running.eq(0)
         with m.Elif(~running & (left != 0)):
             m.d.sync += left.eq(left - 1)
-        return turn & (slot <= most), slot[: len(most)], step
+        of_pass = (slot <= most) & (~self.first | (trial == 0)) & self.takes.bit_select(problem, 1)
+        return turn & of_pass, _Turn(trial, problem, step)
 
-    def _forces(self, m: Module, state: Any, task: Mapping[str, Any], trial_step: tuple[Any, Any]) -> Any:
+    def row_of(self, problem: Any, bank: Any, step: Any) -> Any:
+        """Return the row of a step in the memory of trajectories."""
+        return (problem * self.banks + bank) * (self.shape.knots + 1) + step
+
+    def _forces(self, m: Module, state: Any, turn: _Turn) -> Any:
         """Return the packed forces of a step, some cycles after its state."""
-        trial, step = trial_step
         shape, block = self.shape, self.feedback
         last = shape.knots - 1
         followed = Signal(range(2 * shape.knots), name="followed")
+        later = turn.step + self.shift[turn.problem]
         m.d.comb += [
-            followed.eq(Mux(step + self.shift > last, last, step + self.shift)),
-            self.read_row.eq(self.around * (shape.knots + 1) + followed),
+            followed.eq(Mux(later > last, last, later)),
+            self.read_row.eq(self.row_of(turn.problem, self.around[turn.problem], followed)),
+            self.policy_problem.eq(turn.problem),
             self.policy_step.eq(followed),
             block.values.eq(state),
             block.row.eq(self.row),
             block.gains.eq(self.gains),
         ]
         row, changes = split_words(shape.trajectory, self.row), split_words(shape.taus, self.changes)
-        trial = register(m, "trial_of_row", trial, trial.shape())
+        trial = register(m, "trial_of_row", turn.trial, turn.trial.shape())
+        problem = register(m, "problem_of_row", turn.problem, turn.problem.shape())
+        task = self._task(m, problem)
+        cold = self.cold.bit_select(problem, 1)
         limits = split_words(shape.limits, self.limits)
+        without = delayed(m, cold, block.latency - 1)
         added, first, forces = block.added, 0, []
         for each, width, bounds in zip(shape.feedback, block.widths, shape.limits_of_forces, strict=True):
             word = each.force
             change = (Cat(Const(0, 1), changes[word.name]).as_signed() >> trial) + 1 >> 1
-            followed_force = Mux(self.cold, task[word.name], row[word.name]).as_signed()
+            followed_force = Mux(cold, task[word.name], row[word.name]).as_signed()
             base = followed_force + Mux(self.first, 0, change).as_signed()
             base = register(m, f"base_{word.slot}", base, signed(len(base)))
             base = self._later(m, f"base_{word.slot}_then", base, block.latency - 2).as_signed()
-            feedback = Mux(self.cold, 0, added[first : first + width].as_signed()).as_signed()
+            feedback = Mux(without, 0, added[first : first + width].as_signed()).as_signed()
             least, most = (limits[bound.name] for bound in bounds)
             forces.append(limited(m, word, base + feedback, (least, most)))
             first += width
         return self._later(m, "forces_of_step", Cat(forces), self._fixed - self.timing.fed_back)
 
-    def _keep(self, m: Module, valid: Any, trial_step: tuple[Any, Any], row: Any) -> None:
+    def _keep(self, m: Module, valid: Any, turn: _Turn, row: Any) -> None:
         """Write the row of a trial's step."""
-        trial, step = trial_step
         bank = Signal(range(self.banks), name="bank")
         m.d.comb += [
-            bank.eq(self.bank_of(trial, self.around)),
+            bank.eq(self.bank_of(turn.trial, self.around[turn.problem])),
             self.write_enable.eq(valid),
-            self.write_row.eq(bank * (self.shape.knots + 1) + step),
+            self.write_row.eq(self.row_of(turn.problem, bank, turn.step)),
             self.write_data.eq(row),
         ]
 
@@ -232,25 +273,23 @@ class ForwardPass(wiring.Component):
         line = delay_line(m, state, comes_back, (waits,), name="waiting", memory_stages=MEMORY_STAGES)
         return line[waits]
 
-    def _judge(
-        self,
-        m: Module,
-        valid: Any,
-        trial_step: tuple[Any, Any],
-        flagged: Any,
-        values: Any,
-        later: tuple[Any, Any],
-    ) -> None:
+    def _judge(self, m: Module, valid: Any, turn: _Turn, flagged: Any, values: Any, later: _Turn) -> None:
         """Add up the costs and flags of trials."""
-        trial, step = trial_step
-        m.d.comb += [self.stage.values.eq(values), self.goal_step.eq(step), self.stage.row.eq(self.goal)]
-        flags = Array(Signal(name=f"flag_{k}") for k in range(self.shape.alphas))
+        m.d.comb += [
+            self.stage.values.eq(values),
+            self.goal_problem.eq(turn.problem),
+            self.goal_step.eq(turn.step),
+            self.stage.row.eq(self.goal),
+        ]
+        trials, alphas = range(self.timing.trials), self.shape.alphas
+        flags = Array(Signal(name=f"flag_{k}") for k in trials)
+        flag = flags[turn.problem * alphas + turn.trial]
         with m.If(valid):
-            m.d.sync += flags[trial].eq(flags[trial] & (step != 0) | flagged)
-        costs = Array(Signal(self.shape.cost.width, name=f"cost_{k}") for k in range(self.shape.alphas))
-        trial, step = later
+            m.d.sync += flag.eq(flag & (turn.step != 0) | flagged)
+        costs = Array(Signal(self.shape.cost.width, name=f"cost_{k}") for k in trials)
+        cost = costs[later.problem * alphas + later.trial]
         with m.If(delayed(m, valid, self.stage.latency)):
-            m.d.sync += costs[trial].eq(Mux(step == 0, 0, costs[trial]) + self.stage.cost)
+            m.d.sync += cost.eq(Mux(later.step == 0, 0, cost) + self.stage.cost)
         m.d.comb += [self.costs.eq(Cat(costs)), self.flags.eq(Cat(flags))]
 
     @staticmethod

@@ -12,28 +12,33 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import factor_values
 from rbdhw.fixed.feedback import GAIN
+from rbdhw.rtl.delay import after
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.scaler import Scaler
 
 
 class PolicyRows(wiring.Component):
-    """Takes a policy, and writes its row some cycles later. Forces that do not change have zeros."""
+    """Takes policies, and writes the row of each some cycles later. Forces that do not change have zeros."""
 
     def __init__(self, *, timing: SolverTiming) -> None:
         self.shape = shape = timing.shape
         sources = [word.format.width for word in shape.policy]
         factors = [factor.format.width for factor in shape.policy_factors]
         self.scalers = [Scaler(items=lane, sources=sources, factors=factors) for lane in timing.policy_lanes]
+        self.latency = timing.policy
         terms = len(shape.feedback[0].terms)
         super().__init__(
             {
                 "take": In(1),
+                "problem": In(range(shape.problems)),
                 "step": In(range(shape.knots)),
                 "policy": In(sum(sources)),  # the packed policy
-                "task": In(sum(word.format.width for word in shape.step.inputs)),  # the words of `step`
+                # The words of `step` of its problem.
+                "task": In(sum(word.format.width for word in shape.step.inputs)),
                 "busy": Out(1),
                 # A row: the gains of each force, and the changes of the forces.
                 "write_enable": Out(1),
+                "write_problem": Out(range(shape.problems)),
                 "write_step": Out(range(shape.knots)),
                 "gains": Out(len(shape.feedback) * terms * GAIN.width),
                 "changes": Out(sum(word.format.width for word in shape.taus)),
@@ -42,20 +47,27 @@ class PolicyRows(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        kept, words = Signal.like(self.policy, name="kept_policy"), dict[str, Any]()
-        factors = factor_values(self.shape.policy_factors, split_words(self.shape.step.inputs, self.task))
+        words = dict[str, Any]()
+        factors = Cat(
+            factor_values(self.shape.policy_factors, split_words(self.shape.step.inputs, self.task))
+        )
+        kept = Signal.like(self.policy, name="kept_policy"), Signal(len(factors), name="kept_factors")
         with m.If(self.take):
-            m.d.sync += [kept.eq(self.policy), self.write_step.eq(self.step)]
+            m.d.sync += [kept[0].eq(self.policy), kept[1].eq(factors)]
         for k, scaler in enumerate(self.scalers):
             m.submodules[f"scaler_{k}"] = scaler
-            m.d.comb += [scaler.start.eq(self.take), scaler.sources.eq(kept), scaler.factors.eq(factors)]
+            m.d.comb += [scaler.start.eq(self.take), scaler.sources.eq(kept[0]), scaler.factors.eq(kept[1])]
             words |= self._gather(m, k, scaler)
-        longest = self.scalers[0]
-        m.d.sync += self.write_enable.eq(longest.valid & (longest.item == len(longest.items) - 1))
-        with m.If(self.take):
-            m.d.sync += self.busy.eq(1)
-        with m.Elif(self.write_enable):
-            m.d.sync += self.busy.eq(0)
+        under_way = Signal(self.latency - 1, name="under_way")
+        m.d.sync += under_way.eq(Cat(self.take, under_way))
+        names = {"problem_of_row": self.problem, "step_of_row": self.step}
+        problem, step = after(m, self.latency - 1, **names)
+        m.d.comb += [
+            self.busy.eq(under_way.any()),
+            self.write_enable.eq(under_way[-1]),
+            self.write_problem.eq(problem),
+            self.write_step.eq(step),
+        ]
         self._put_out(m, words)
         return m
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from rbdhw.cores.sweep.array import SweepArray
 from rbdhw.fixed.scaled import Scaled
-from rbdhw.fixed.solver import SolverShape
+from rbdhw.fixed.solver import Curvature, SolverShape
 from rbdhw.rtl.preparation import LIMITED
 from rbdhw.rtl.rollout_cost import cost_latency
 from rbdhw.rtl.rollout_gains import feedback_latency
 from rbdhw.rtl.scaler import LATENCY
+from rbdhw.rtl.state_error import ERROR_CYCLES
 
 STARTS = 2
 """The cycles from the start of a sweep that rests to its first interval."""
@@ -21,6 +22,10 @@ WRITTEN_IN = 4
 """The part of an interval of the sweep, as a divisor, in which numbers and policies of a knot are written.
 
 A sweep waits for the first numbers, and a forward pass for the last policy."""
+
+
+READ_IN = 4
+"""The cycles in which an expansion reads the rows of a step and starts its derivatives."""
 
 
 class Lane(NamedTuple):
@@ -35,7 +40,7 @@ class SolverTiming:
     """The cycles of a solver around a core that takes a task every ``ii`` cycles.
 
     ``step`` and ``dstep`` are the core's latencies of both functions. It takes the forces of a step up to
-    ``late`` cycles after the rest.
+    ``late`` cycles after the rest. Cycles of parts are those for all problems, which take turns.
     """
 
     shape: SolverShape
@@ -75,7 +80,12 @@ class SolverTiming:
     @property
     def slots_of_round(self) -> int:
         """The intervals of the core from a step of a trial to its next one."""
-        return max(-(-(self.before + self.step) // self.ii), self.shape.alphas)
+        return max(-(-(self.before + self.step) // self.ii), self.trials)
+
+    @property
+    def trials(self) -> int:
+        """The trials of all problems in a pass."""
+        return self.shape.problems * self.shape.alphas
 
     @property
     def waits(self) -> int:
@@ -85,12 +95,12 @@ class SolverTiming:
     @property
     def first_pass(self) -> int:
         """The most cycles of the pass that follows the first trajectory."""
-        return self._cycles_of_pass(1)
+        return self._cycles_of_pass(self.trials - self.shape.alphas + 1)
 
     @property
     def forward_pass(self) -> int:
         """The most cycles of a pass with all step lengths."""
-        return self._cycles_of_pass(self.shape.alphas)
+        return self._cycles_of_pass(self.trials)
 
     def _cycles_of_pass(self, trials: int) -> int:
         return (self.shape.knots * self.slots_of_round + trials) * self.ii + self.after + 1
@@ -103,7 +113,7 @@ class SolverTiming:
 
         There are as few as it takes for :data:`WRITTEN_IN`, or as the sweep has columns.
         """
-        places, cycles = self.sweep.places, self.between // WRITTEN_IN
+        places, cycles = self.sweep.places, self.interval // WRITTEN_IN
         most = len({places[number.name][1] for number in self.shape.numbers if number.name in places})
         divisions = [self.divide(count) for count in range(1, most + 1)]
         return next((lanes for lanes in divisions if len(lanes[0].numbers) <= cycles), divisions[-1])
@@ -127,9 +137,18 @@ class SolverTiming:
 
     @property
     def period(self) -> int:
-        """The cycles from a step to the next one in an expansion, which waits for the numbers before."""
-        cycles = max(self.dstep + 3, self.numbers + LATENCY + 1)
-        return -(-cycles // self.ii) * self.ii
+        """The cycles from a step to the next one in an expansion, or to that of the next problem."""
+        return -(-max(self.numbers, READ_IN) // self.ii) * self.ii
+
+    @property
+    def in_progress(self) -> int:
+        """The steps of an expansion that the core has begun when the derivatives of one are there."""
+        return 1 + (self.dstep - 1 - ERROR_CYCLES) // self.period
+
+    @property
+    def steps(self) -> int:
+        """The steps of all problems."""
+        return self.shape.problems * self.shape.knots
 
     @property
     def ahead(self) -> int:
@@ -138,8 +157,7 @@ class SolverTiming:
         Both take knots at equal distances. So a sweep that is behind at its first and at its last step is so
         at all of them.
         """
-        knots = self.shape.knots
-        return max(knots - (knots - 1) * self.between // self.period, 1)
+        return max(self.steps - (self.steps - 1) * self.interval // self.period, 1)
 
     @property
     def expansion(self) -> int:
@@ -148,9 +166,9 @@ class SolverTiming:
         return self.period * (self.ahead - 1) + of_last
 
     @property
-    def between(self) -> int:
+    def interval(self) -> int:
         """The cycles from one policy of a sweep to the next one."""
-        return self.sweep.between * self.sweep.schedule.ii
+        return self.sweep.schedule.ii
 
     @property
     def starting(self) -> int:
@@ -160,7 +178,7 @@ class SolverTiming:
         pass and an expansion between two sweeps, and both may wait for the core or not.
         """
         since_last = self.forward_pass + self.expansion - 2 * (self.ii - 1)
-        return max(self.between - since_last, STARTS)
+        return max(self.sweep.between * self.interval - since_last, STARTS)
 
     @property
     def swept(self) -> int:
@@ -179,19 +197,33 @@ class SolverTiming:
         There are as few as it takes for :data:`WRITTEN_IN`, and before the next policy is there.
         """
         items = (*self.shape.gains, *self.shape.changes)
-        cycles = max(min(self.between // WRITTEN_IN, self.between - LATENCY - 2), 1)
+        cycles = max(self.interval // WRITTEN_IN, 1)
         most = -(-len(items) // -(-len(items) // cycles))
         return tuple(items[k : k + most] for k in range(0, len(items), most))
 
     @property
     def curvatures(self) -> int:
-        """The cycles until all curvatures of a goal are in the memory of the sweep."""
-        return self.shape.knots * (len(self.shape.curvatures) + 2)
+        """The cycles until all curvatures of goals are in the memory of the sweep."""
+        return self.steps * self.curvature_turns + 2
+
+    @cached_property
+    def curvature_columns(self) -> dict[int, list[Curvature]]:
+        """The curvatures of a row that are written one after the other, by their column of the memory."""
+        columns: dict[int, list[Curvature]] = {}
+        for each in self.shape.curvatures:  # one that the sweep does not read has no place
+            if each.number in self.sweep.places:
+                columns.setdefault(self.sweep.places[each.number][1], []).append(each)
+        return columns
+
+    @property
+    def curvature_turns(self) -> int:
+        """The cycles in which the curvatures of a row are written, at least those in which it is read."""
+        return max(2, *map(len, self.curvature_columns.values()))
 
     @property
     def choice(self) -> int:
         """The most cycles of an iteration beside its parts: two looks at each trial, and two beginnings."""
-        return 2 + 2 * self.shape.alphas
+        return 2 + 2 * self.trials
 
     @property
     def iteration(self) -> int:
@@ -200,5 +232,5 @@ class SolverTiming:
 
     def solution(self, iterations: int) -> int:
         """Return the most cycles of a solution in which no sweep is repeated."""
-        first = max(self.first_pass, self.curvatures) + 4 + self.ii - 1
+        first = max(self.first_pass, self.curvatures) + 2 + 2 * self.shape.problems + self.ii - 1
         return first + iterations * self.iteration

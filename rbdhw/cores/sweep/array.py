@@ -25,12 +25,14 @@ class SweepArray:
 
     A knot starts every ``schedule.ii`` cycles. It takes what the knot behind it hands on as words of a task.
     The numbers of a knot come one after the other from a memory with a column for each source of the array.
+    At least so many ``problems`` take turns.
     """
 
     sweeps: Sweeps
     program: Program
     device: Target
     schedule: ArraySchedule
+    problems: int = 1
 
     @property
     def sweep(self) -> str:
@@ -40,7 +42,7 @@ class SweepArray:
     @property
     def between(self) -> int:
         """The number of problems that take turns, so that what a knot hands on is there for the next one."""
-        return -(-self.handed_on // self.schedule.ii)
+        return max(-(-self.handed_on // self.schedule.ii), self.problems)
 
     @cached_property
     def handed_on(self) -> int:
@@ -130,26 +132,27 @@ def build_sweep(
     ii: int,
     extra: Mapping[ArrayResource, int] | None = None,
     clock_mhz: float | None = None,
-    alone: bool = False,
+    problems: int | None = None,
 ) -> SweepArray:
     """Return the core of a sweep with a knot every ``ii`` cycles.
 
     ``extra`` are units beyond those that the products and words take, which make a knot's results earlier:
-    accumulators, and sources that hand out words. One problem is ``alone``: none other takes turns with it.
+    accumulators, and sources that hand out words. So many ``problems`` take turns, by default as many as it
+    takes.
 
     Raises InputError if the clock is too fast, if there is no place for an operation, or if the interval is
-    too short for one problem.
+    too short for so many problems.
     """
     (sweep,) = sweeps.sweeps
     handed = handed_words(program, sweep.name)
-    schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra, alone=alone)
-    return SweepArray(sweeps, program, device, schedule)
+    schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra, turns=problems)
+    return SweepArray(sweeps, program, device, schedule, problems or 1)
 
 
-def least_interval(
+def least_handover(
     sweeps: Sweeps, program: Program, device: Target, ii: int, clock_mhz: float | None = None
 ) -> int:
-    """Return an interval below which no sweep of one problem is possible, with memories for one at ``ii``."""
+    """Return the fewest cycles in which a knot may hand on, with memories for an interval of ``ii``."""
     return soonest_handover(program, device, clock_mhz, ii, handed_words(program, sweeps.sweeps[0].name))
 
 

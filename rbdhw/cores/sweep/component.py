@@ -29,7 +29,7 @@ class _Task(NamedTuple):
 
 
 class SweepComponent(wiring.Component):
-    """Sweeps back through the knots of as many problems as the array has between two knots of one.
+    """Sweeps back through the knots of the problems that take turns in the array.
 
     The memory is read row by row: all rows of the last knot of every problem, then those of the knot before,
     and so on. :attr:`SweepArray.places` has the row and the column of each number in the part of a knot. The
@@ -50,7 +50,8 @@ class SweepComponent(wiring.Component):
                 **{f"write_data_{column}": In(signed(sweep.width)) for column in range(len(sweep.columns))},
                 "start": In(1),  # begins a sweep while `ready`; the memory holds all problems
                 "ready": Out(1),
-                # Held during a sweep, for all problems.
+                "turn": Out(range(sweep.between)),  # the problem of the interval
+                # That of the problem whose turn it is.
                 REGULARISATION: In(signed(self._inputs[REGULARISATION].format.width)),
                 "valid": Out(1),  # whether a knot has a policy in this cycle, and which one
                 "knot": Out(range(sweep.sweeps.links)),
@@ -94,7 +95,7 @@ class SweepComponent(wiring.Component):
         position = Signal(range(sweep.sweeps.links), name="position")
         problem = Signal(range(sweep.between), name="task_problem")
         task = _Task(Signal(name="running"), position, problem)
-        m.d.comb += self.ready.eq(~busy)
+        m.d.comb += [self.ready.eq(~busy), self.turn.eq(problem)]
         idle, ends = ~busy & ~self.start & ~task.running, task.problem == sweep.between - 1
         m.d.sync += self.rests.eq(idle & (self.rests | ends & (self.slot == sweep.schedule.ii - 2)))
         with m.If(self._last & ~self.rests):

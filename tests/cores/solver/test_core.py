@@ -10,7 +10,7 @@ import pytest
 from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.solver import core as solver_core
 from rbdhw.cores.solver.core import build_solver
-from rbdhw.cores.sweep.array import build_sweep, least_interval
+from rbdhw.cores.sweep.array import build_sweep, least_handover
 from rbdhw.errors import InputError
 from rbdhw.estimate.energy import PICOJOULES, STATIC_WATTS, block_cycles
 from rbdhw.options.build import BuildOptions
@@ -68,7 +68,7 @@ def test_a_shorter_interval_takes_more_hardware():
 
 
 def test_an_interval_that_is_too_short_is_refused(monkeypatch):
-    monkeypatch.setattr(solver_core, "least_interval", Mock(return_value=25))
+    monkeypatch.setattr(solver_core, "least_handover", Mock(return_value=25))
     most = "with any number of units; expected an interval of at least 25$"
     with pytest.raises(InputError, match=f"^sweep-ii: a knot hands results on after 25 cycles, {most}"):
         built(24)
@@ -81,9 +81,9 @@ def test_an_interval_that_is_too_short_is_refused(monkeypatch):
             built(30)
 
 
-def test_no_sweep_hands_on_before_the_least_interval_and_many_units_come_near():
+def test_no_sweep_hands_on_before_the_least_handover_and_many_units_come_near():
     shape, device = fixed_solver("toy", 3, 2).shape, core().device
-    least = least_interval(shape.sweeps, shape.program, device, 28)
+    least = least_handover(shape.sweeps, shape.program, device, 28)
     sweep = build_sweep(shape.sweeps, shape.program, device, 28, {ArrayResource.ACCUMULATOR: 60})
     assert least <= sweep.handed_on <= least + 3
 

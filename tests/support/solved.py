@@ -61,7 +61,8 @@ def unpacked(words, bits):
 
 def component(fixed, core, sweep_ii, extra=None):
     """Return the solver of a bit-exact model around a core, with ``extra`` units of its sweep."""
-    sweep = build_sweep(fixed.sweep.sweeps, fixed.sweep.program, target("xcvu9p"), sweep_ii, extra)
+    sweeps, program, problems = fixed.sweep.sweeps, fixed.sweep.program, fixed.shape.problems
+    sweep = build_sweep(sweeps, program, target("xcvu9p"), sweep_ii, extra, problems=problems)
     return SolverComponent(shape=fixed.shape, sweep=sweep, core=core)
 
 
@@ -78,10 +79,11 @@ class Bench:
     def __init__(self, dut: SolverWithCore, ctx: Any) -> None:
         self.dut, self.solver, self.ctx, self.shape = dut, dut.solver, ctx, dut.solver.shape
 
-    async def load(self, goal):
-        """Load a goal."""
+    async def load(self, goal, problem=0):
+        """Load a goal of a problem."""
         ctx, solver, curvatures = self.ctx, self.solver, [each.word for each in self.shape.curvatures]
         ctx.set(solver.goal_enable, 1)
+        ctx.set(solver.goal_problem, problem)
         for step in range(self.shape.knots):
             row = {name: words[step] for name, words in goal.rows.items()}
             ctx.set(solver.goal_step, step)
@@ -90,11 +92,13 @@ class Bench:
             ctx.set(solver.goal_limits, packed(self.shape.limits, row))
             await ctx.tick()
         ctx.set(solver.goal_enable, 0)
-        assert ctx.get(solver.has_goal)
+        assert ctx.get(solver.loaded) == self.shape.knots
 
-    async def start(self, task, iterations, warm=False, shift=0):
+    async def start(self, task, iterations, warm=False, shift=0, more=False):
         ctx, solver = self.ctx, self.solver
         assert ctx.get(solver.ready)
+        assert ctx.get(solver.has_goal)
+        ctx.set(solver.more, more)
         ctx.set(solver.task, packed(self.shape.step.inputs, task))
         ctx.set(solver.iterations, iterations)
         ctx.set(solver.warm, warm)
@@ -113,6 +117,22 @@ class Bench:
         self.first = await self.row()
         assert self.ctx.get(self.solver.done)
         return await self.results(), cycles
+
+    async def solve_together(self, tasks):
+        """Return the results of the tasks of several problems (arguments of :meth:`start`), and the cycles."""
+        for k, task in enumerate(tasks, 1):
+            await self.start(*task, more=k < len(tasks))
+        cycles, firsts = 1, []
+        while len(firsts) < len(tasks):
+            if self.ctx.get(self.solver.ends):
+                firsts.append(await self.row())
+            else:
+                await self.ctx.tick()
+            cycles += 1
+        answers = [await self.results(k) for k in range(len(tasks))]
+        names = [word.name for word in self.shape.taus]
+        assert firsts == [{name: each["trajectory"][0][name] for name in names} for each in answers]
+        return answers, cycles
 
     async def solve_beside(self, words, served):
         """Return the same for the task of the last start, with other tasks of the core in all free cycles.
@@ -149,8 +169,10 @@ class Bench:
         await self.ctx.tick()
         self.ctx.set(self.dut.reset, 0)
 
-    async def results(self):
+    async def results(self, problem=0):
+        """Return the results of a problem."""
         ctx, solver = self.ctx, self.solver
+        ctx.set(solver.read_problem, problem)
         names = ("cost", "taken", "regularisation", "status")
         trajectory, gains = [], []
         for knot in range(self.shape.knots + 1):

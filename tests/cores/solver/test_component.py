@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond
@@ -107,14 +106,14 @@ async def cycles_of_parts(bench, task, iterations):
         for name in [name for name in begun if ended[name]]:
             parts[name].append(cycles - begun.pop(name))
         begun |= {name: cycles for name, start in begins.items() if get(start)}
-        banks += [get(solver.expansion.around)] * get(solver.expansion.start)
+        banks += [get(solver.expansion.around)[0]] * get(solver.expansion.start)
         beat = cycles if get(solver.phase_zero) else beat
         if get(solver.expansion.start):
             waits.append((beat - cycles - BEFORE_STEP) % II - (II - 1))
         await bench.ctx.tick()
         cycles += 1
     parts["expansion"] = [taken - wait for taken, wait in zip(parts["expansion"], waits, strict=True)]
-    return cycles, parts, [*banks, get(solver.expansion.around)], sum(waits)
+    return cycles, parts, [*banks, get(solver.expansion.around)[0]], sum(waits)
 
 
 def test_each_part_of_a_solution_takes_the_cycles_stated():
@@ -263,7 +262,7 @@ def test_a_sweep_reads_no_number_before_it_is_written(ii):
     model = fixed_solver("toy", 8, 1, ii=ii)
     solver = component(model, core(ii=ii), SWEEP_II)
     timing, problem = solver.timing, solver_problem(model.model, 8, 0)
-    assert (timing.between < timing.period) == (ii > II) == (timing.ahead > 1)
+    assert (timing.interval < timing.period) == (ii > II) == (timing.ahead > 1)
     task, goal = model.task(problem, problem["tau"][0]), model.goal(problem)
     dut = SolverWithCore(solver)
 
@@ -365,9 +364,9 @@ def test_a_fixed_time_step():
     check_alone(model, component(model, core(time_step=STEP), SWEEP_II), 1)
 
 
-def test_cores_and_sweeps_that_do_not_fit_are_refused(monkeypatch):
+def test_cores_and_sweeps_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="core: has no dstep; a solver needs both"):
         component(fixed(), SimpleNamespace(names=("step",)), SWEEP_II)
-    monkeypatch.setattr(SolverTiming, "policy", 1000)
-    with pytest.raises(ValueError, match=r"sweep: a policy every \d+ cycles; expected at least 1000"):
-        component(fixed(), core(), SWEEP_II)
+    two = replace(fixed().shape, problems=2)
+    with pytest.raises(ValueError, match="sweep: 1 problems take turns; expected 2"):
+        component(SimpleNamespace(shape=two, sweep=fixed().sweep), core(), SWEEP_II)

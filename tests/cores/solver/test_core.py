@@ -52,14 +52,14 @@ def test_a_longer_interval_takes_less_hardware_and_more_cycles():
 def test_spare_accumulators_make_a_short_interval_possible():
     tried = []
 
-    def build(cycles, spare, alone):
-        tried.append((cycles, spare, alone))
+    def build(cycles, spare, problems):
+        tried.append((cycles, spare, problems))
         if spare < 20:
             raise InputError("ii", "late")
         return spare
 
-    assert solver_core._at_interval(build, 30, 30) == 20
-    assert tried == [(30, 0, True), (30, 4, True), (30, 20, True)]
+    assert solver_core._at_interval(build, 30, 60, 2) == 20
+    assert tried == [(30, 0, 2), (30, 4, 2), (30, 20, 2)]
 
 
 def test_a_shorter_interval_takes_more_hardware():
@@ -69,7 +69,7 @@ def test_a_shorter_interval_takes_more_hardware():
 
 def test_an_interval_that_is_too_short_is_refused(monkeypatch):
     monkeypatch.setattr(solver_core, "least_handover", Mock(return_value=25))
-    most = "with any number of units; expected an interval of at least 25$"
+    most = "with any number of units; expected an interval of at least 25; use --problems 2$"
     with pytest.raises(InputError, match=f"^sweep-ii: a knot hands results on after 25 cycles, {most}"):
         built(24)
     for effect, expected in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from benchmarks.rows import Row, Rows, robot_label
 from rbdhw.cores.pipeline.core import PipelineCore
@@ -30,17 +31,26 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.target import target
 
-Build = tuple[str, str, int, int | None]
-"""A robot, a target, `--ii` and `--sweep-ii`."""
+class Build(NamedTuple):
+    """A robot, a target, `--ii`, `--sweep-ii` and `--problems`."""
+
+    robot: str
+    target: str
+    ii: int
+    sweep_ii: int | None = None
+    problems: int = 1
+
 
 BUILDS: tuple[Build, ...] = (
-    ("toy", "xcvu9p", 4, None),
-    ("iiwa14", "xcvu9p", 16, None),
-    ("iiwa14", "xcvu9p", 4, 280),
-    ("iiwa14", "xcvu9p", 4, 120),
-    ("iiwa14", "xcvu9p", 4, 52),
-    ("iiwa14", "xcvu9p", 1, 52),
-    ("iiwa14", "xck26", 32, 680),
+    Build("toy", "xcvu9p", 4),
+    Build("iiwa14", "xcvu9p", 16),
+    Build("iiwa14", "xcvu9p", 4, 280),
+    Build("iiwa14", "xcvu9p", 4, 120),
+    Build("iiwa14", "xcvu9p", 4, 52),
+    Build("iiwa14", "xcvu9p", 1, 52),
+    Build("iiwa14", "xcvu9p", 1, 16, 4),
+    Build("iiwa14", "xcvu9p", 1, 8, 8),
+    Build("iiwa14", "xck26", 32, 680),
 )
 
 BITS, KNOTS, ALPHAS = 27, 64, 8
@@ -57,28 +67,36 @@ def core_rows(builds: Sequence[Build] = BUILDS) -> Rows:
 def solver_plans(builds: Sequence[Build]) -> Iterator[tuple[Build, AcceleratorPlan]]:
     """Yield builds and their plans. The sweep of a robot is observed once."""
     observed: dict[str, FixedSweep] = {}
-    for name, device, ii, sweep_ii in builds:
+    for build in builds:
+        name, device, ii, sweep_ii, problems = build
         options = BuildOptions(
-            ("solve",), target=device, width=BITS, ii=ii, knots=KNOTS, alphas=ALPHAS, sweep_ii=sweep_ii
+            ("solve",),
+            target=device,
+            width=BITS,
+            ii=ii,
+            knots=KNOTS,
+            alphas=ALPHAS,
+            sweep_ii=sweep_ii,
+            problems=problems,
         )
         steps = Planner(prepare_build(load_urdf(path(name)), options), options).plan_functions(options)
         if name not in observed:
             sweep = solver_model(steps.accelerator, options).sweep
             assert sweep is not None
             observed[name] = sweep
-        model = with_solver(steps.accelerator, observed[name], ALPHAS, options.iterations)
-        yield (name, device, ii, sweep_ii), with_hardware(steps, model, options)
+        model = with_solver(steps.accelerator, observed[name], ALPHAS, options.iterations, problems)
+        yield build, with_hardware(steps, model, options)
 
 
 def _row(build: Build, plan: AcceleratorPlan) -> Row:
-    name, device, ii, _ = build
     assert plan.solver is not None
     array, timing = plan.solver.sweep, plan.solver.timing
     of_sweep = array.estimate()
     return {
-        "robot": name,
-        "target": device,
-        "ii": ii,
+        "robot": build.robot,
+        "target": build.target,
+        "ii": build.ii,
+        "problems": build.problems,
         "clock, MHz": round(plan.clock_mhz),
         **plan.estimate.json(),
         "sweep: ii": array.schedule.ii,
@@ -88,6 +106,7 @@ def _row(build: Build, plan: AcceleratorPlan) -> Row:
         "sweep": array.cycles,
         "first pass": timing.solution(0),
         "iteration": timing.iteration,
+        "of a problem": round(timing.iteration / build.problems),
     }
 
 

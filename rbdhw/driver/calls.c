@@ -46,24 +46,18 @@ static int complete(struct rbdhw_driver *driver, struct rbdhw_job *job, size_t t
     }
     if (code)
         rbdhw_abandon(driver, job);
+    if (code && job->is_group)
+        driver->is_torn = 1;
     driver->statistics.busy += rbdhw_time(driver) - begin;
     return code;
-}
-
-int rbdhw_run(struct rbdhw_driver *driver, int number, unsigned options, size_t tasks, const struct rbdhw_data *data)
-{
-    const struct rbdhw_function *function = function_of(driver, number);
-    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, 0, 0};
-    if (!is_allowed(driver, function, options) || function->load || function->steps >= 0)
-        return RBDHW_ARGUMENT;
-    return complete(driver, &job, tasks);
 }
 
 int rbdhw_submit(struct rbdhw_driver *driver, int number, unsigned options, const struct rbdhw_data *data,
     uint32_t *ticket)
 {
     const struct rbdhw_function *function = function_of(driver, number);
-    if (!is_allowed(driver, function, options) || function->load || function->steps >= 0)
+    if (!is_allowed(driver, function, options) || function->load || function->steps >= 0
+        || rbdhw_is_of_group(driver, function))
         return RBDHW_ARGUMENT;
     int code = rbdhw_pump(driver, 0); /* takes what has come */
     struct rbdhw_slot *slot = rbdhw_take_slot(driver, 0);
@@ -114,7 +108,7 @@ static int load(struct rbdhw_driver *driver, const struct rbdhw_function *functi
         const size_t first = loaded;
         const struct rbdhw_data data = {.words = words + first * (size_t)function->request[0].numbers,
             .status = status ? status + first : NULL};
-        struct rbdhw_job job = {function, options, &data, 0, RBDHW_OK, 1, 0, 0};
+        struct rbdhw_job job = {function, options, &data, 0, RBDHW_OK, 1, 0, 0, 0};
         code = complete(driver, &job, packets - first);
         if (code && code != RBDHW_TIMEOUT && code != RBDHW_DAMAGED)
             return code;
@@ -151,7 +145,7 @@ int rbdhw_restore(struct rbdhw_driver *driver)
         driver->statistics.reloads++;
         for (int set = 0; set < driver->design->sets && !code; set++)
             code = load_set(driver, set, NULL);
-        for (int k = 0; k < RBDHW_COMMANDS && !code; k++)
+        for (size_t k = 0; k < driver->loads && !code; k++)
             code = load(driver, driver->rows[k].function, 0, driver->rows[k].packets, driver->rows[k].words, NULL);
     }
     driver->is_dirty |= code != RBDHW_OK;
@@ -167,6 +161,38 @@ static int settle(struct rbdhw_driver *driver)
     while (!code && (!rbdhw_is_idle(driver) || rbdhw_time(driver) < driver->stray_until))
         code = rbdhw_pump(driver, rbdhw_is_idle(driver) ? driver->stray_until : UINT64_MAX);
     return code;
+}
+
+/* Sends a task that is refused: it begins the solutions of tasks that wait for others, and the next task is that of
+ * the first problem. */
+static int begin_anew(struct rbdhw_driver *driver)
+{
+    const struct rbdhw_function *solves = driver->solves;
+    const struct rbdhw_data data = {.words = driver->numbers};
+    int code = RBDHW_TIMEOUT;
+    for (uint32_t attempts = 0; code == RBDHW_TIMEOUT && attempts < driver->options.attempts; attempts++) {
+        struct rbdhw_job job = {solves, 0, &data, 0, RBDHW_OK, 0, 1, 0, 0};
+        code = settle(driver);
+        for (int k = 0; k < solves->request[0].numbers; k++)
+            driver->numbers[k] = -1;
+        code = code ? code : complete(driver, &job, 1);
+    }
+    code = code == RBDHW_DAMAGED ? RBDHW_OK : code; /* that it was refused */
+    driver->is_torn = code != RBDHW_OK;
+    return code;
+}
+
+int rbdhw_run(struct rbdhw_driver *driver, int number, unsigned options, size_t tasks, const struct rbdhw_data *data)
+{
+    const struct rbdhw_function *function = function_of(driver, number);
+    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, 0, 0, 0};
+    if (!is_allowed(driver, function, options) || function->load || function->steps >= 0)
+        return RBDHW_ARGUMENT;
+    if (driver->is_torn && function == driver->plans)
+        return RBDHW_DAMAGED; /* of which solution is not known */
+    job.is_group = function == driver->solves && driver->problem;
+    const int code = job.is_group && driver->is_torn ? begin_anew(driver) : RBDHW_OK;
+    return code ? code : complete(driver, &job, tasks);
 }
 
 /* Writes the words of packets of a command, so that they can be loaded again. */
@@ -204,14 +230,32 @@ int rbdhw_load_parameters(struct rbdhw_driver *driver, int set, const struct rbd
     return end_load(driver, code);
 }
 
+/* Returns where the rows of packets of a command are kept; NULL if it loads none, or those of several problems. */
+static struct rbdhw_rows *rows_of(struct rbdhw_driver *driver, const struct rbdhw_function *function, size_t packets,
+    const struct rbdhw_data *data)
+{
+    struct rbdhw_rows *rows = driver->rows, *end = driver->rows + driver->loads;
+    while (function && rows < end && rows->function != function)
+        rows++;
+    if (!function || rows == end || packets > rbdhw_most_packets(driver->design, function))
+        return NULL;
+    int64_t problem = 0;
+    for (size_t k = 0; k < packets && rbdhw_problems(driver, function) > 1; k++) {
+        (void)rbdhw_encode(
+            function, &function->request[0], driver->design->singles, data, k, driver->numbers);
+        const int64_t number = driver->numbers[driver->problem->number];
+        if (number < 0 || number > driver->problem->highest || (k && number != problem))
+            return NULL;
+        problem = number;
+    }
+    return rows + problem;
+}
+
 int rbdhw_load_rows(struct rbdhw_driver *driver, int command, size_t packets, const struct rbdhw_data *data)
 {
     const struct rbdhw_function *function = function_of(driver, command);
-    struct rbdhw_rows *rows = driver->rows;
-    while (function && rows < driver->rows + RBDHW_COMMANDS && rows->function != function)
-        rows++;
-    if (!function || rows == driver->rows + RBDHW_COMMANDS
-        || packets > rbdhw_most_packets(driver->design, function))
+    struct rbdhw_rows *rows = rows_of(driver, function, packets, data);
+    if (!rows)
         return RBDHW_ARGUMENT;
     if (!rbdhw_finite(function, packets, data))
         return RBDHW_NOT_FINITE;
@@ -234,10 +278,10 @@ int rbdhw_rollout(struct rbdhw_driver *driver, unsigned options, size_t rollouts
     const struct rbdhw_data *data)
 {
     const struct rbdhw_function *function = driver->rolls_out;
-    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, steps, every};
+    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, 0, steps, every};
     if (!is_allowed(driver, function, options) || steps < 1 || every < 0 || every > driver->design->horizon)
         return RBDHW_ARGUMENT;
-    for (int k = 0; k < RBDHW_COMMANDS && driver->rows[k].function; k++)
+    for (size_t k = 0; k < driver->loads; k++)
         if (driver->rows[k].function->load == RBDHW_LOAD_ROWS
             && driver->rows[k].packets < rbdhw_packets(driver->rows[k].function, steps))
             return RBDHW_ARGUMENT; /* not as many rows were loaded */

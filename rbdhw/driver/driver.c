@@ -51,6 +51,13 @@ static int complete(struct rbdhw_options *options)
     return window >= LEAST_WINDOW && window <= MOST_WINDOW && !(window & (window - 1));
 }
 
+/* Returns whether there are slots for a whole group of problems, beside those that are kept for loads. */
+static int holds_group(const struct rbdhw_driver *driver)
+{
+    const uint32_t window = driver->options.window;
+    return !driver->problem || driver->problem->highest < (int64_t)(window - window / 8);
+}
+
 static size_t larger(size_t one, size_t other)
 {
     return one > other ? one : other;
@@ -90,22 +97,36 @@ size_t rbdhw_most_packets(const struct rbdhw_design *design, const struct rbdhw_
     return rbdhw_packets(function, function->load == RBDHW_LOAD_GOAL ? design->knots : design->horizon);
 }
 
-/* Allocates room for the rows of a command that loads them. */
+size_t rbdhw_problems(const struct rbdhw_driver *driver, const struct rbdhw_function *function)
+{
+    return function->load == RBDHW_LOAD_GOAL && driver->problem ? (size_t)driver->problem->highest + 1 : 1;
+}
+
+static int loads_rows(const struct rbdhw_function *function)
+{
+    return function->load == RBDHW_LOAD_ROWS || function->load == RBDHW_LOAD_GOAL;
+}
+
+/* Allocates room for the rows of the commands that load them, for each problem of a goal. */
 static int allocate_rows(struct rbdhw_driver *driver)
 {
     const struct rbdhw_design *design = driver->design;
-    for (int k = 0, used = 0; k < design->functions && used < RBDHW_COMMANDS; k++) {
+    size_t count = 1;
+    for (int k = 0; k < design->functions; k++)
+        count += loads_rows(&design->function[k]) ? rbdhw_problems(driver, &design->function[k]) : 0;
+    driver->rows = calloc(count, sizeof *driver->rows);
+    for (int k = 0; driver->rows && k < design->functions; k++) {
         const struct rbdhw_function *function = &design->function[k];
-        if (function->load != RBDHW_LOAD_ROWS && function->load != RBDHW_LOAD_GOAL)
-            continue;
         const size_t most = rbdhw_most_packets(design, function);
-        struct rbdhw_rows *rows = &driver->rows[used++];
-        rows->function = function;
-        rows->words = calloc(most * (size_t)function->request[0].numbers, sizeof *rows->words);
-        if (!rows->words)
-            return 0;
+        for (size_t i = 0; loads_rows(function) && i < rbdhw_problems(driver, function); i++) {
+            struct rbdhw_rows *rows = &driver->rows[driver->loads++];
+            rows->function = function;
+            rows->words = calloc(most * (size_t)function->request[0].numbers, sizeof *rows->words);
+            if (!rows->words)
+                return 0;
+        }
     }
-    return 1;
+    return driver->rows != NULL;
 }
 
 static int allocate(struct rbdhw_driver *driver)
@@ -128,8 +149,9 @@ static int allocate(struct rbdhw_driver *driver)
 
 static void free_all(struct rbdhw_driver *driver)
 {
-    for (int k = 0; k < RBDHW_COMMANDS; k++)
+    for (size_t k = 0; k < driver->loads; k++)
         free(driver->rows[k].words);
+    free(driver->rows);
     free(driver->slots);
     free(driver->requests);
     free(driver->answers);
@@ -180,6 +202,16 @@ static int start(struct rbdhw_driver *driver)
     return code;
 }
 
+/* Returns the word of a goal's problem; NULL if there is one problem alone. */
+static const struct rbdhw_word *problem_in(const struct rbdhw_function *goal)
+{
+    const struct rbdhw_packet *request = &goal->request[0];
+    for (int k = 0; k < request->words; k++)
+        if (!strcmp(goal->input[request->word[k].array].name, "problem"))
+            return &request->word[k];
+    return NULL;
+}
+
 int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, const struct rbdhw_transport *transport,
     const struct rbdhw_options *options)
 {
@@ -197,10 +229,14 @@ int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, co
             driver->rolls_out = function;
         if (!strcmp(function->name, "solve"))
             driver->solves = function;
+        if (!strcmp(function->name, "plan"))
+            driver->plans = function;
+        if (function->load == RBDHW_LOAD_GOAL)
+            driver->problem = problem_in(function);
     }
     if (options)
         driver->options = *options;
-    int code = complete(&driver->options) ? RBDHW_OK : RBDHW_ARGUMENT;
+    int code = complete(&driver->options) && holds_group(driver) ? RBDHW_OK : RBDHW_ARGUMENT;
     if (!code && !allocate(driver))
         code = RBDHW_NO_MEMORY;
     if (!code) {

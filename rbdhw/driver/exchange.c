@@ -144,11 +144,17 @@ static void finish(struct rbdhw_driver *driver, struct rbdhw_slot *slot, int cod
     rbdhw_release(driver, slot);
 }
 
+/* Returns whether the order of a request among those of its job counts. */
+static int is_in_order(const struct rbdhw_slot *slot)
+{
+    return slot->job && (slot->job->is_load || slot->job->is_group);
+}
+
 /* Sends a request again, or gives it up. */
 static void repeat(struct rbdhw_driver *driver, struct rbdhw_slot *slot, int code)
 {
     driver->stray_until = driver->now + driver->options.timeout;
-    if (slot->attempts >= driver->options.attempts || (slot->job && slot->job->is_load))
+    if (slot->attempts >= driver->options.attempts || is_in_order(slot))
         finish(driver, slot, code);
     else
         move(driver, slot, RBDHW_READY);
@@ -243,11 +249,30 @@ static void store_load(struct rbdhw_driver *driver, struct rbdhw_slot *slot, str
     finish(driver, slot, RBDHW_OK);
 }
 
+int rbdhw_is_of_group(const struct rbdhw_driver *driver, const struct rbdhw_function *function)
+{
+    return driver->problem && (function == driver->solves || function == driver->plans);
+}
+
+/* Gives up what depends on a group, of which a task was repeated on the way: it took another problem's slot. */
+static void tear(struct rbdhw_driver *driver)
+{
+    driver->is_torn = 1;
+    driver->stray_until = driver->now + driver->options.timeout;
+    for (uint32_t k = 0; k < driver->options.window; k++) {
+        struct rbdhw_slot *slot = &driver->slots[k];
+        if (slot->state == RBDHW_IN_FLIGHT && rbdhw_is_of_group(driver, slot->function))
+            finish(driver, slot, RBDHW_DAMAGED);
+    }
+}
+
 /* Takes an answer for which nothing waits. That of a load shows that a load was repeated on the way, perhaps an
  * old one. */
 static void take_stray(struct rbdhw_driver *driver, struct rbdhw_head head)
 {
     driver->statistics.strays++;
+    if (driver->problem && head.code == driver->solves->code && !driver->is_torn)
+        tear(driver);
     for (int k = 0; k < driver->design->functions; k++)
         if (driver->design->function[k].code == head.code && driver->design->function[k].load)
             driver->is_dirty = 1;
@@ -276,6 +301,8 @@ static void take(struct rbdhw_driver *driver, size_t bytes)
         repeat(driver, slot, RBDHW_DAMAGED);
     } else if (slot->job && slot->job->is_load) {
         store_load(driver, slot, head);
+    } else if (slot->job && slot->job->is_group && slot->task != slot->job->done) {
+        finish(driver, slot, RBDHW_DAMAGED); /* a task before it was lost, or came later */
     } else if (slot->function->loaded && head.loaded != driver->parity[slot->set]) {
         driver->is_dirty = 1; /* the task had other parameters; it is sent again behind a load */
     } else {
@@ -356,7 +383,7 @@ void rbdhw_hold(struct rbdhw_driver *driver)
 void rbdhw_resume(struct rbdhw_driver *driver)
 {
     for (struct rbdhw_slot *slot; (slot = rbdhw_first_of(driver, RBDHW_HELD)) != NULL;) {
-        if (slot->attempts >= driver->options.attempts) {
+        if (slot->attempts >= driver->options.attempts || (slot->attempts && is_in_order(slot))) {
             finish(driver, slot, RBDHW_DAMAGED);
             continue;
         }

@@ -4,8 +4,6 @@
 
 #include "packets.h"
 
-enum { RBDHW_COMMANDS = 5 }; /* the commands that load rows of rollouts or of a goal */
-
 /* A call that waits for answers. */
 struct rbdhw_job {
     const struct rbdhw_function *function;
@@ -13,7 +11,8 @@ struct rbdhw_job {
     const struct rbdhw_data *data;
     size_t done;       /* tasks that are answered */
     int code;          /* the error of a task that was given up */
-    int is_load;       /* packets have an effect in their order, so one that fails ends the job */
+    int is_load;       /* packets have an effect in their order, so one that fails ends the job, */
+    int is_group;      /* and so have those of problems that are solved together */
     int steps, every;  /* of rollouts */
 };
 
@@ -39,14 +38,15 @@ struct rbdhw_list {
 
 /* What was loaded, to load it again. */
 struct rbdhw_rows {
-    const struct rbdhw_function *function; /* NULL if there is none */
+    const struct rbdhw_function *function;
     size_t packets;
     int64_t *words;
 };
 
 struct rbdhw_driver {
     const struct rbdhw_design *design;
-    const struct rbdhw_function *loads_parameters, *rolls_out, *solves; /* commands; NULL if there is none */
+    const struct rbdhw_function *loads_parameters, *rolls_out, *solves, *plans; /* commands; NULL if there is none */
+    const struct rbdhw_word *problem; /* the word of a goal's problem; NULL unless several are solved together */
     struct rbdhw_transport transport;
     struct rbdhw_options options;
     struct rbdhw_statistics statistics;
@@ -63,8 +63,10 @@ struct rbdhw_driver {
     double *values;
     uint8_t *parity;         /* of the loads of each set */
     int64_t *parameters;     /* words of each set */
-    struct rbdhw_rows rows[RBDHW_COMMANDS];
+    struct rbdhw_rows *rows; /* of rollouts, and of the goal of each problem */
+    size_t loads;            /* their number */
     int is_dirty, is_loading; /* something else may be loaded than should be; it is being loaded */
+    int is_torn;              /* tasks of problems may wait for others, or have been solved with these */
 };
 
 /* Makes all slots free. Tags begin at `first`. */
@@ -95,9 +97,15 @@ int rbdhw_pump(struct rbdhw_driver *driver, uint64_t until);
 size_t rbdhw_packets(const struct rbdhw_function *function, int32_t steps);
 size_t rbdhw_most_packets(const struct rbdhw_design *design, const struct rbdhw_function *function);
 
+/* Returns the number of problems whose rows a command loads. */
+size_t rbdhw_problems(const struct rbdhw_driver *driver, const struct rbdhw_function *function);
+
 /* Takes requests in flight or in line out of them, so that answers to them are ignored; then puts them in line. */
 void rbdhw_hold(struct rbdhw_driver *driver);
 void rbdhw_resume(struct rbdhw_driver *driver);
+
+/* Returns whether the requests of a command depend on each other, those of problems that are solved together. */
+int rbdhw_is_of_group(const struct rbdhw_driver *driver, const struct rbdhw_function *function);
 
 /* Gives up all requests of a job. */
 void rbdhw_abandon(struct rbdhw_driver *driver, struct rbdhw_job *job);

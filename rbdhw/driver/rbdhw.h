@@ -94,8 +94,10 @@ int rbdhw_collect(struct rbdhw_driver *driver, uint32_t ticket, uint64_t wait, c
 int rbdhw_load_parameters(struct rbdhw_driver *driver, int set, const struct rbdhw_data *data);
 
 /* Loads the rows of later rollouts: `packets` packets of one of the commands `load`, `load_cost` and `load_gains`,
- * from the first step on, or of all residuals by `load_residual`; or those of `goal`, which later solutions take. The
- * commands `solve` and `plan` are run. */
+ * from the first step on, or of all residuals by `load_residual`; or those of `goal`, of one problem, which later
+ * solutions take. The commands `solve` and `plan` are run. Of a design that solves several problems together, a run of
+ * `solve` has whole groups: its last task has no `more`. They are never sent again. After a run that failed, `plan` is
+ * RBDHW_DAMAGED until another one has solved. */
 int rbdhw_load_rows(struct rbdhw_driver *driver, int command, size_t packets, const struct rbdhw_data *data);
 
 /* Computes rollouts of `steps` steps with the rows that were loaded. `data` has inputs of the command `rollout`;

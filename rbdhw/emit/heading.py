@@ -36,6 +36,7 @@ _DEFAULTS = {
     "cost_rows": 0,
     "means": False,
     "iterations": DEFAULT_ITERATIONS,
+    "problems": 1,
     "parameters_by": BY_TASK,
     "parameter_sets": 1,
     "streams": 1,

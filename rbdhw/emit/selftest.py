@@ -25,7 +25,7 @@ from rbdhw.model.responses import Words, respond
 from rbdhw.model.rollouts.draw_means import draw_mean
 from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.model.rollouts.stream import draw_stream
-from rbdhw.model.solver_codec import goal_words, task_words
+from rbdhw.model.solver_codec import goal_words, plan_words, task_words
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.protocol import CODES, FUNCTIONS, GOAL, LOAD_PARAMETERS, MPPI, PLAN, ROLLOUT, SOLVE
@@ -88,7 +88,7 @@ def selftest(design: Design) -> str:
         session = SolverSession(design)
         _add_commands(packets, session, *_problem(design))
         _add_tasks(design, packets)
-        _add_commands(packets, session, (PLAN, {"row": np.arange(design.interface.solver.knots + 1)}))
+        _add_commands(packets, session, (PLAN, plan_words(FixedSolver(design))))
     return _text(design, packets)
 
 

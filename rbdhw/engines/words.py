@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.engines.engine import Answer, Array, RolloutEngine, Source
+from rbdhw.fixed.format import Integers
 from rbdhw.model.arrays import check_optional
 from rbdhw.model.fixed_solver import FixedSolver, Goal
 from rbdhw.model.packets import decode, encode
@@ -20,7 +22,7 @@ from rbdhw.model.rollouts.data import Answered, RolloutArrays, Rollouts
 from rbdhw.model.rollouts.evaluate import compute
 from rbdhw.model.rollouts.mean_codec import MeanTask, decode_mean
 from rbdhw.model.rollouts.mean_session import MeanSession
-from rbdhw.model.solver_codec import decode_solution, goal_words, task_words
+from rbdhw.model.solver_codec import Asked, decode_solution, goal_words, group_words, joined, plan_words
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.protocol import GOAL, MEAN, MEAN_COMMANDS, MPPI, PLAN, ROW_COMMANDS, SOLVE, SOLVER_COMMANDS
 
@@ -41,7 +43,7 @@ class WordEngine(RolloutEngine):
     def __init__(self, name: str, source: Source) -> None:
         super().__init__(name, source)
         self.design = source.design
-        self._goal: Goal | None = None
+        self._goals: dict[int, Goal] = {}
         self._last_mean: MeanTask | None = None
 
     @abstractmethod
@@ -71,28 +73,38 @@ class WordEngine(RolloutEngine):
         names = {command: name for commands, name in sessions for command in commands}
         return [getattr(self, names[command]).respond(command, words) for command, words in packets]
 
-    def solve(
-        self, problem: Mapping[str, Array], iterations: int, follow: int | None
-    ) -> dict[str, NDArray[Any]]:
-        """Return the solution of a problem (:data:`rbdhw.arrays.SOLVE_OUTPUTS`).
+    def solve(self, group: Sequence[Asked]) -> list[dict[str, NDArray[Any]]]:
+        """Return the solutions of problems that are solved together (:data:`rbdhw.arrays.SOLVE_OUTPUTS`).
 
-        With ``follow`` it begins with the last solution, so many steps later. The goal is loaded if it is
-        another one.
+        There are as many as the accelerator has slots, or fewer; the first one is that of slot 0. One that
+        follows begins with the last solution of its slot, if that had one since the last group of which none
+        followed. The goal of a slot is loaded if it is another one.
 
         Raises
         ------
         InputError
             The accelerator does not take such a problem.
         """
-        solver = FixedSolver(self.design)
-        goal, task = solver.goal(problem), task_words(solver, problem, iterations, follow)
-        packets: list[Packets] = [(SOLVE, task), (PLAN, {"row": np.arange(solver.shape.knots + 1)})]
-        if follow is None or self._goal is None or not _same(goal.rows, self._goal.rows):
-            packets.insert(0, (GOAL, goal_words(solver, goal)))
-        self._goal = None
-        *_, (_, solved), (_, plan) = self.converse(packets)
-        self._goal = goal
-        return decode_solution(solver, problem, goal, solved, plan)
+        solver, before = FixedSolver(self.design), self._goals
+        group = [each if slot in before else replace(each, follow=None) for slot, each in enumerate(group)]
+        goals = {slot: solver.goal(each.problem) for slot, each in enumerate(group)}
+        packets = [
+            (GOAL, goal_words(solver, goals[slot], slot))
+            for slot, each in enumerate(group)
+            if each.follow is None or not _same(goals[slot].rows, before[slot].rows)
+        ]
+        packets.append((SOLVE, group_words(solver, group)))
+        packets.append((PLAN, joined([plan_words(solver, slot) for slot in goals])))
+        self._goals = {}
+        *_, (_, solved), (_, plans) = self.converse(packets)
+        follows = any(each.follow is not None for each in group)
+        self._goals = (before if follows else {}) | goals
+        return [
+            decode_solution(
+                solver, each.problem, goals[slot], _part(solved, slot, group), _part(plans, slot, group)
+            )
+            for slot, each in enumerate(group)
+        ]
 
     def take_mean(self, task: MeanTask, follow: int | None) -> dict[str, NDArray[np.generic]]:
         """Return the mean of samples (:func:`rbdhw.model.rollouts.mean_codec.decode_mean`).
@@ -124,6 +136,11 @@ class WordEngine(RolloutEngine):
 
     def rollout_forces(self, arrays: RolloutArrays) -> Array:
         return applied_forces(self.design, arrays)
+
+
+def _part(words: Words, slot: int, group: Sequence[Asked]) -> dict[str, Integers]:
+    """Return the words of one of the problems of a group, which all have as many."""
+    return {name: np.split(numbers, len(group))[slot] for name, numbers in words.items()}
 
 
 def _same(one: Words, other: Words) -> bool:

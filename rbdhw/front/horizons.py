@@ -292,7 +292,8 @@ class Horizons:
 
         An accelerator has the costs of ``Q`` and ``R``, limits of its domain, and no tolerance.
         It holds ``tau`` first, ``warm`` is its last solution, and ``iterations`` is the build's by default.
-        Problems of a batch are solved in turn.
+        Problems of a batch are solved in turn, or with ``--problems`` as many together. A batch of no more
+        may follow its last solution, too.
 
         Raises
         ------

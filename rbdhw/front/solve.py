@@ -17,6 +17,7 @@ from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.limits import limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
+from rbdhw.model.solver_codec import Asked
 from rbdhw.protocol import CONTACT, FORCE_LIMITS
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
@@ -183,23 +184,52 @@ def solve_on_chip(
     ------
     InputError
         An array is not usable, or the accelerator does not take such a problem; or ``warm`` is another
-        solution, or there are several problems beside it.
+        solution, or there are other problems beside it than it has, or more than are solved together.
     """
     limits = np.asarray(engine.design.domain.bounds["tau"]).T
     passed = {name: array for name, array in arrays.items() if array is not None}
     problems, lead = horizon.complete(dict(zip(FORCE_LIMITS, limits, strict=True)) | passed, None, 0)
-    if warm is not None and (warm is not last or lead):
-        expected = "the last solution of this object, and one problem"
+    most, count = _together(engine), len(problems["q"])
+    if warm is not None and (warm is not last or lead != last.status.shape or count > most):
+        others = "one problem" if most == 1 else f"its problems, {most} at most"
+        expected = f"the last solution of this object, and {others}"
         raise InputError("warm", "is no solution that the accelerator keeps", expected, "leave warm out")
-    solutions = []
-    for k in range(len(problems["q"])):
-        problem = {name: array[k] for name, array in problems.items()}
-        if np.isfinite(problem["v"]).all():
-            solutions.append(engine.solve(problem, iterations, None if warm is None else shift))
-        else:
-            solutions.append(_not_finite(horizon.robot, horizon.steps))
+    follow = None if warm is None else shift
+    asked = [
+        Asked({name: array[k] for name, array in problems.items()}, iterations, follow) for k in range(count)
+    ]
+    none = _not_finite(horizon.robot, horizon.steps)
+    solutions = [
+        none if solution is None else solution
+        for first in range(0, count, most)
+        for solution in _solve_group(engine, asked[first : first + most])
+    ]
     stacked = {name: np.stack([each[name] for each in solutions]) for name in Solution._fields}
     return Solution(*(with_axes(stacked[name], lead) for name in Solution._fields))
+
+
+def _together(engine: WordEngine) -> int:
+    """Return the number of problems that an accelerator solves together."""
+    shape = engine.design.interface.solver
+    assert shape is not None
+    return shape.problems
+
+
+def _solve_group(engine: WordEngine, group: Sequence[Asked]) -> list[dict[str, NDArray[Any]] | None]:
+    """Return the solutions of problems, slot after slot; None for one whose first state is not finite.
+
+    The last of these are left out. In the slot of another one is a problem of the group without iterations,
+    so that the next solution of this slot holds forces.
+    """
+    finite = [bool(np.isfinite(each.problem["v"]).all()) for each in group]
+    if not any(finite):
+        return [None] * len(group)
+    last = max(slot for slot, good in enumerate(finite) if good)
+    instead = Asked(group[last].problem, 0)
+    sent = [each if good else instead for each, good in zip(group[: last + 1], finite, strict=False)]
+    solutions: list[dict[str, NDArray[Any]] | None] = [*engine.solve(sent)]
+    solutions += [None] * (len(group) - len(sent))
+    return [solution if good else None for solution, good in zip(solutions, finite, strict=True)]
 
 
 def _not_finite(robot: Robot, steps: int) -> dict[str, NDArray[Any]]:

@@ -63,6 +63,9 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
     for part in manifest.parts:
         print_text(f"widths: {part.formats.why}", INDENT)
     print_interval(manifest)
+    solver = manifest.stream.solver
+    if solver is not None and solver.problems > 1:
+        print_text(f"solve: {solver.problems} problems together", INDENT)
     if manifest.cores > 1:
         print_parts(manifest)
         return

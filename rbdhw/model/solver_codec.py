@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,55 @@ HALF = 0.5
 """The share of the sum of weighted squares that a problem costs; an accelerator adds up all of them."""
 
 
-def goal_words(solver: FixedSolver, goal: Goal) -> dict[str, Integers]:
-    """Return the words (N,) of the packets that load a goal."""
-    return {**goal.rows, "row": np.arange(solver.shape.knots)}
+@dataclass(frozen=True)
+class Asked:
+    """A problem that is to be solved with so many iterations at most.
+
+    With ``follow`` it begins with the last solution of its slot, so many steps later.
+    """
+
+    problem: Mapping[str, Array]
+    iterations: int
+    follow: int | None = None
+
+
+def goal_words(solver: FixedSolver, goal: Goal, slot: int = 0) -> dict[str, Integers]:
+    """Return the words (N,) of the packets that load a goal into a slot."""
+    return {**goal.rows, **_rows(solver, solver.shape.knots, slot)}
+
+
+def plan_words(solver: FixedSolver, slot: int = 0) -> dict[str, Integers]:
+    """Return the words (N + 1,) of the packets that read all knots of the last solution of a slot."""
+    return _rows(solver, solver.shape.knots + 1, slot)
+
+
+def _rows(solver: FixedSolver, count: int, slot: int) -> dict[str, Integers]:
+    """Return the words of so many rows; those of builds of one problem name no slot."""
+    several = solver.shape.problems > 1
+    return {"row": np.arange(count)} | ({"problem": np.full(count, slot)} if several else {})
+
+
+def group_words(solver: FixedSolver, group: Sequence[Asked]) -> dict[str, Integers]:
+    """Return the words (problems,) of the packets that ask for the solutions of a group, slot after slot.
+
+    Raises InputError as :func:`task_words`.
+    """
+    tasks = [task_words(solver, asked.problem, asked.iterations, asked.follow) for asked in group]
+    if solver.shape.problems > 1:
+        for k, task in enumerate(tasks):
+            task["more"] = np.array([int(k + 1 < len(tasks))], np.int64)
+    return joined(tasks)
+
+
+def joined(packets: Sequence[Words]) -> dict[str, Integers]:
+    """Return the words (N,) of packets of one command, one after the other."""
+    return {name: np.concatenate([words[name] for words in packets]) for name in packets[0]}
 
 
 def task_words(
     solver: FixedSolver, problem: Mapping[str, Array], iterations: int, follow: int | None
 ) -> dict[str, Integers]:
-    """Return the words (1,) of a packet that asks for the solution of a problem.
+    """Return the words (1,) of a packet that asks for the solution of a problem, the last of its group.
 
     With ``follow`` it begins with the last solution, so many steps later. Raises InputError for more
     iterations or a larger shift than the accelerator has, and if the first forces are not held.
@@ -48,6 +89,7 @@ def task_words(
         raise InputError("arrays 'tau' and 'K'", "are those of a trajectory", expected)
     words = solver.task(problem, tau[0])
     words |= {"iterations": iterations, "warm": int(follow is not None), "shift": follow or 0}
+    words |= {"more": 0} if shape.problems > 1 else {}
     return {name: np.array([number], np.int64) for name, number in words.items()}
 
 

@@ -97,7 +97,7 @@ class ExactLibrary:
 class ExactCommands:
     """Commands in C since their last reset: those of a source beside ``model.c``.
 
-    ``library`` has its functions, which take ``memory``, a structure of its header.
+    ``library`` has its functions, which take ``memory``, a structure of its header, or ``count`` of them.
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class ExactCommands:
         steps: Sequence[str],
         what: str,
         flags: Sequence[str],
+        count: int = 1,
     ) -> None:
         self._interface = model.interface
         source, header = files
@@ -118,7 +119,7 @@ class ExactCommands:
         sources = model_files(model) | dict(files) | {SIZE: size}
         self.library = load_library(compile_library(sources, compiled, flags, what=what))
         self.library.rbdhw_size.restype = ctypes.c_size_t
-        self.memory = ctypes.create_string_buffer(self.library.rbdhw_size())
+        self.memory = ctypes.create_string_buffer(count * self.library.rbdhw_size())
 
     def respond(self, function: str, words: Words, extended: bool = False) -> Response:
         """Return the statuses and the output words (N,) of packets of one of the commands."""
@@ -136,8 +137,10 @@ class ExactSolver(ExactCommands):
     """``model_solver.c``, which answers as :class:`rbdhw.model.solver_session.SolverSession`."""
 
     def __init__(self, model: AcceleratorModel, flags: Sequence[str] = ()) -> None:
-        files, steps = model_solver_files(model), ("step", "dstep")
-        super().__init__(model, files, "rbdhw_solver", steps, SOLVE, flags)
+        shape, steps = model.interface.solver, ("step", "dstep")
+        assert shape is not None
+        files = model_solver_files(model)
+        super().__init__(model, files, "rbdhw_solver", steps, SOLVE, flags, shape.problems)
 
 
 class ExactMeans(ExactCommands):

@@ -49,9 +49,11 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     tables = _Tables(model)
     about = f"rbdhw {version('rbdhw')}: the bit-exact solver of an accelerator"
     heading = comment((about, f"for the robot {json.dumps(model.robot.name)}, beside model.c."))
-    time = tables.shape.time_word
+    shape = tables.shape
+    time = shape.time_word
     time_word = {"place": tables.task[time.name]} if time is not None else None
-    values = {"heading": heading, "shape": tables.shape, "counts": tables.counts, "time_word": time_word}
+    values = {"heading": heading, "shape": shape, "counts": tables.counts, "time_word": time_word}
+    values |= {"several": shape.problems > 1, "solvers": "solver" if shape.problems == 1 else "solvers"}
     source = fill(
         SOLVER_SOURCE,
         **values,
@@ -61,10 +63,10 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
         kernel=tables.kernel,
         tables=tables.text,
         places=tables.places,
-        fixed_step=repr(tables.shape.time_step.most),
+        fixed_step=repr(shape.time_step.most),
         points=tables.points,
         least_regularisation=integer(LEAST_REGULARISATION_WORD),
-        most_regularisation=integer(tables.shape.inputs[REGULARISATION].format.highest),
+        most_regularisation=integer(shape.inputs[REGULARISATION].format.highest),
         regularisation_bits=REGULARISATION_BITS,
         tolerance_bits=TOLERANCE_BITS,
     )
@@ -187,6 +189,7 @@ class _Tables:
         return {
             "regularisation": self.numbers[REGULARISATION],
             "row": self.goal["row"],
+            "problem": self.goal.get("problem", 0),
         } | {key: results[f"{SOLVE}.{name}"] for key, name in numbers.items()}
 
     @property

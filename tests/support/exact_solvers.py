@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from rbdhw.model.solver_codec import goal_words, task_words
+from rbdhw.model.solver_codec import goal_words, plan_words, task_words
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.protocol import FORCE_LIMITS, GOAL, PLAN, SOLVE
 from rbdhw.software.exact_library import ExactSolver
@@ -17,9 +17,9 @@ KNOTS, ALPHAS = 6, 4
 
 
 @remembered
-def fixed(number="fixed", time_step=None):
-    """Return a small solver of the toy."""
-    return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step)
+def fixed(number="fixed", time_step=None, together=1):
+    """Return a small solver of the toy, of so many problems ``together``."""
+    return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step, together=together)
 
 
 class Both:
@@ -45,7 +45,7 @@ class Both:
         words = task_words(self.solver, problem, iterations, follow)
         words |= {name: np.array([word]) for name, word in dict(task).items()}
         _, answer = self.send(SOLVE, words, extended=True)
-        self.send(PLAN, {"row": np.arange(self.knots + 1)})
+        self.send(PLAN, plan_words(self.solver))
         return {name.partition(".")[2]: int(numbers[0]) for name, numbers in answer.items()}
 
 
@@ -90,12 +90,18 @@ def check_ends(both):
 def check_any(both, seed):
     """Compare answers to random packets: weights do not belong together, and words exceed their bounds."""
     model = both.solver.model
-    rows = draw_words(model, GOAL, False, KNOTS, seed) | {"row": np.arange(KNOTS)}
-    both.send(GOAL, rows)
+    slots = range(both.solver.shape.problems)
+    for slot in slots:
+        rows = draw_words(model, GOAL, False, KNOTS, seed + 100 * slot) | {
+            "row": np.arange(KNOTS),
+            "problem": np.full(KNOTS, slot),
+        }
+        both.send(GOAL, rows)
     for name, words in draw_words(model, SOLVE, False, 12, seed).items():
         rows[name] = words
     both.send(SOLVE, rows, extended=True)
-    both.send(PLAN, {"row": np.arange(-1, KNOTS + 3)})
+    for slot in (*slots, -1, len(slots)):
+        both.send(PLAN, {"row": np.arange(-1, KNOTS + 3), "problem": np.full(KNOTS + 4, slot)})
 
 
 def _pointers(*names, **others):

@@ -39,7 +39,7 @@ def with_close_limits(problem, share=0.1):
 def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None, together=1):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems.
 
-    It solves so many ``together``.
+    It solves so many problems ``together``.
     """
     model = plan_of(name, width, ii, number, time_step).accelerator
     robot, domain, seeds = model.robot, model.domain, range(1000, 1000 + problems)

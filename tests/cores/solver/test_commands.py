@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.packets import MALFORMED, OUTSIDE
-from rbdhw.model.solver_codec import goal_words, task_words
+from rbdhw.model.solver_codec import Asked, goal_words, group_words, joined, plan_words, task_words
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
@@ -17,6 +17,7 @@ from rbdhw.robots import path
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import solver_problem, with_close_limits
+from tests.support.marks import long
 from tests.support.packet_script import PacketScript, accelerator_of
 from tests.support.simulation import Simulation
 
@@ -37,8 +38,8 @@ def planned(name="toy", **options):
 
 
 @cache
-def simulation():
-    return Simulation(accelerator_of(planned()))
+def simulation(**options):
+    return Simulation(accelerator_of(planned(**options)))
 
 
 class Script(PacketScript):
@@ -48,14 +49,26 @@ class Script(PacketScript):
         super().__init__(model, SolverSession(model))
         self.solver = FixedSolver(model)
 
-    def goal(self, problem):
-        return self.send(GOAL, goal_words(self.solver, self.solver.goal(problem)))
+    def goal(self, problem, slot=0):
+        return self.send(GOAL, goal_words(self.solver, self.solver.goal(problem), slot))
 
     def solve(self, problem, iterations, follow=None, extended=False, others=()):
         """Send a problem, with ``others`` in place of some of its words."""
         task = task_words(self.solver, problem, iterations, follow)
         task |= {name: np.array([number]) for name, number in dict(others).items()}
         return self.send(SOLVE, task, extended)
+
+    def group(self, *asked, others=None, extended=False):
+        """Send the tasks of a group, with ``others`` in place of the words of some of them."""
+        words = group_words(self.solver, [Asked(*each) for each in asked])
+        for (name, k), number in (others or {}).items():
+            words[name][k] = number
+        return self.send(SOLVE, words, extended)
+
+    def plans(self):
+        """Read the plans of all problems."""
+        slots = range(self.solver.shape.problems)
+        return self.send(PLAN, joined([plan_words(self.solver, slot) for slot in slots]))
 
     def plan(self, *rows):
         return self.send(PLAN, {"row": np.array(rows or range(self.solver.shape.knots + 1))})
@@ -115,6 +128,35 @@ def test_bad_input_is_answered_and_changes_nothing():
     assert (status[0], solved["solve.solved"][0]) == (OUTSIDE, Solved.NOT_FINITE)
     script.plan()
     script.check(simulation())
+
+
+@pytest.mark.parametrize("number", ["fixed", long("float32")])
+def test_groups_of_problems_are_answered_in_order(number):
+    """A task that is refused begins the solutions of those before it, and takes no place in a group."""
+    plan = planned(problems=3, number=number)
+    script, (first, second, third) = Script(plan.accelerator), problems(3)
+    ok, refused = (0, 0, 0), MALFORMED
+    for slot, problem in enumerate((first, second)):
+        script.goal(problem, slot)
+    two = (first, 1), (second, 2)
+    assert tuple(script.group(*two, (third, 1))[0]) == (0, 0, refused)  # slot 2 has no goal
+    script.goal(third, 2)
+    assert tuple(script.group(*two, (third, 3), extended=True)[0]) == ok
+    script.others(5, 1)
+    script.plans()
+    script.goal(third, 0)  # which the next task of slot 0 takes
+    assert tuple(script.group((first, 1, 1), (second, 1, 2), (third, 0, 0))[0]) == ok
+    script.plans()
+    bad = {("iterations", 1): 4}
+    answered = script.group((first, 1, 1), (second, 1, 1), (third, 1, 1), others=bad)[0]
+    assert tuple(answered) == (0, refused, 0)  # the last one is that of slot 0
+    assert script.group((first, 1), others={("more", 0): 2})[0][0] == refused
+    words = {**plan_words(script.solver), "problem": np.array([3, -1, 0, 2])}
+    assert tuple(script.send(PLAN, words)[0]) == (refused, refused, 0, 0)
+    words = goal_words(script.solver, script.solver.goal(first)) | {"problem": np.array([3, -1, 2])}
+    assert tuple(script.send(GOAL, words)[0]) == (refused, refused, refused)  # the last one leaves a gap
+    script.plans()
+    script.check(simulation(problems=3, number=number), pause=0.2, back_pressure=0.3, seed=3)
 
 
 def test_solvers_and_interfaces_that_do_not_belong_together_are_refused():

@@ -103,9 +103,12 @@ class SolverCore:
         gains = sum(word.format.width for word in self.interface.words("plan").outputs if word.array == "K")
         goal = sum(word.format.width for word in (*shape.goal, *shape.limits))
         goal += sum(each.word.format.width for each in shape.curvatures)
-        rows = {trajectory: (shape.alphas + 1) * (knots + 1), trajectory + gains: 2 * (knots + 1)}
-        fabric, rows = FABRICS[self.core.device.family], rows | {goal: 2 * knots}
-        return sum((fabric.memory(width, shape.problems * of_one) for width, of_one in rows.items()), Cells())
+        rows = ((trajectory, (shape.alphas + 1) * (knots + 1)), (trajectory + gains, 2 * (knots + 1)))
+        fabric = FABRICS[self.core.device.family]
+        memories = (
+            fabric.memory(width, shape.problems * of_one) for width, of_one in (*rows, (goal, 2 * knots))
+        )
+        return sum(memories, Cells())
 
     def estimate(self) -> Resources:
         """Return the estimated resources of the solver without its core and the products between steps."""

@@ -154,7 +154,7 @@ def test_problems_together(lines):
     for problems, said in ((1, False), (3, True)):
         stream = DATA["stream"] | {"solver": solver | {"problems": problems}}
         design = Manifest.model_validate(DATA | {"stream": stream})
-        assert ("  solve: 3 problems together" in lines(print_manifest, design, Path("arm"))) == said
+        assert ("solve: 3 problems together" in lines(print_manifest, design, Path("arm"))) == said
 
 
 def test_a_design(lines):

@@ -181,9 +181,10 @@ SOLVING = BuildOptions(
 
 
 @pytest.mark.verify
-def test_selftest_solves_and_finds_a_wrong_answer_of_a_plan(tmp_path: Path) -> None:
+@pytest.mark.parametrize("problems", [1, 2])
+def test_selftest_solves_and_finds_a_wrong_answer_of_a_plan(problems: int, tmp_path: Path) -> None:
     """The tasks come while the solution is in progress."""
-    write(generate(path("toy"), SOLVING), tmp_path / "design")
+    write(generate(path("toy"), replace(SOLVING, problems=problems)), tmp_path / "design")
     text = (tmp_path / "design" / "selftest.v").read_text()
     assert "functions id, step, dstep, solve." in text
     first = {int(code): int(number) for code, number in re.findall(r"first\[(\d+)\] = (\d+);", text)}

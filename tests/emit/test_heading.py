@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from rbdhw.emit.heading import digest
 from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import generate, plan_build
+from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
@@ -41,3 +43,10 @@ def test_the_digest_is_that_of_the_inputs():
     )
     assert one == again
     assert len({one, seed, samples}) == 3
+
+
+def test_the_digest_counts_several_problems():
+    plan = plan_build(load_urdf(path("toy")), OPTIONS)
+    robot, domain = plan.accelerator.robot, plan.accelerator.domain
+    several = {digest(robot, domain, replace(OPTIONS, problems=problems)) for problems in (1, 2, 3)}
+    assert len(several) == 3

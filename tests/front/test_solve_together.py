@@ -7,10 +7,15 @@ import rbdhw as package
 from rbdhw.design.folder import draft_design, read, write
 from rbdhw.errors import InputError
 from rbdhw.model.solver_session import SolverSession
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import generate
 from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.robots import path
+from rbdhw.sim.simulate import simulate
 from rbdhw.sim.solver_check import check_solutions
 from rbdhw.solving import Solved
 from tests.support.exact_solvers import fixed
+from tests.support.marks import long
 
 TOGETHER = 3
 STEP = 0.01
@@ -197,6 +202,42 @@ def test_the_command_solves_a_batch(folders, acc, tmp_path, rbdhw):
         np.testing.assert_array_equal(
             archive["tau"], acc.solve(STARTS, STILL, STEP, **COST, iterations=2).tau
         )
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    made = tmp_path_factory.mktemp("generated") / "toy"
+    sizes = {"width": 27, "ii": 8, "knots": 4, "alphas": 2, "iterations": 8, "samples": 512}
+    write(generate(path("toy"), BuildOptions(("solve", "id"), problems=TOGETHER, **sizes)), made)
+    return made
+
+
+@pytest.mark.parametrize("engine", [long("rtl", minutes=2), long("driver", minutes=2)])
+def test_the_hardware_agrees_bit_for_bit(generated, engine):
+    """Batches, warm ones, and those with a problem that is missing."""
+    missing = STARTS[:3].copy()
+    missing[1] = np.nan
+    calls = (STARTS, STARTS[:3], None, missing, STARTS[:3], None)
+    solutions = {}
+    for name in ("model", engine):
+        acc, last, solutions[name] = package.load(generated, name), None, []
+        for k, q in enumerate(calls):
+            if q is None:  # as the solution before leads on
+                x = last.states[:, 1]
+                last = acc.solve(x[:, :2], x[:, 2:], 0.02, **COST, warm=last, shift=1, iterations=1)
+            else:
+                last = acc.solve(q, STILL, 0.02, **COST, warm=last if k > 2 else None, iterations=2)
+            solutions[name].append(last)
+    for one, other in zip(*solutions.values(), strict=True):
+        for name in one._fields:
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.verify(minutes=2)
+def test_simulate_has_groups(generated):
+    report = simulate(generated, 20, 0)
+    assert report.ok
+    assert (report.solutions.tasks, report.solutions.mismatches) == (10, 0)
 
 
 @pytest.mark.parametrize("wrong", [0, 1])

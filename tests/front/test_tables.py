@@ -148,6 +148,15 @@ def cells(lines):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
 
 
+def test_problems_together(lines):
+    """Builds of one problem say nothing."""
+    solver = {"knots": 4, "alphas": 2, "iterations": 8}
+    for problems, said in ((1, False), (3, True)):
+        stream = DATA["stream"] | {"solver": solver | {"problems": problems}}
+        design = Manifest.model_validate(DATA | {"stream": stream})
+        assert ("solve: 3 problems together" in lines(print_manifest, design, Path("arm"))) == said
+
+
 def test_a_design(lines):
     printed = lines(print_manifest, DESIGN, Path("out/arm"))
     assert printed[:2] == [

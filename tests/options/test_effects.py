@@ -35,6 +35,8 @@ IDLE = [
     ({"functions": ("mppi",), "knots": 5}, "knots: the build has no solver; use --horizon"),
     ({"functions": ("step",), "knots": 5}, "knots: the build has no solver; use --functions solve"),
     ({"iterations": 5}, "iterations: the build has no solver; use --functions solve"),
+    ({"problems": 2}, "problems: the build has no solver; use --functions solve"),
+    ({"functions": ("solve",), "target": "c", "problems": 2}, "problems: software takes any number of"),
     ({"sweep_ii": 100}, "sweep-ii: the build has no solver; use --functions solve"),
     ({"functions": ("solve",), "target": "c", "sweep_ii": 100}, "sweep-ii: has no effect with --target c"),
     ({"functions": ("solve",), "target": "c", "iterations": 5}, "iterations: software takes the number of"),
@@ -82,6 +84,7 @@ def test_an_option_that_changes_nothing_is_refused(options, text):
         {"functions": ("mppi",), "cost_rows": 1},
         SOLVE | {"knots": 5, "alphas": 2, "mounting": Mounting("floating", frames=("tip",))},
         {"functions": ("solve",), "sweep_ii": 100},
+        {"functions": ("solve",), "problems": 3},
         {"mounting": Mounting(parameters="payload"), "parameters_by": "load", "parameter_sets": 2},
         {"share_stages": "off", "share_limbs": "off"},
         {

@@ -53,6 +53,7 @@ from rbdhw.model.program_interface import program_interface
 from rbdhw.model.solver_words import with_solver
 from rbdhw.options.build import (
     ALPHAS,
+    BLOCKS,
     COST_ROWS,
     DATA_WIDTHS,
     HOLDS,
@@ -203,7 +204,8 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     if sweep is not None and solver is not None:
         program, h = sweep
         fixed = FixedSweep(sweeps_of(program, solver.knots), program, h, range(robot.nv))
-        model = with_solver(model, fixed, solver.alphas, solver.iterations, solver.problems)
+        sizes = solver.alphas, solver.iterations, solver.problems, solver.blocks
+        model = with_solver(model, fixed, *sizes)
     _check_functions(_read_stream(manifest).functions, model.interface.codes, directory / MANIFEST)
     return Design(**vars(model), manifest=manifest, verilog=verilog, companions=companions)
 
@@ -317,9 +319,10 @@ def _read_stream(manifest: Mapping[str, Any]) -> Stream:
         and solver.alphas in ALPHAS
         and solver.iterations in ITERATIONS
         and solver.problems in PROBLEMS
+        and solver.blocks in BLOCKS
     ):
-        limits = f"{KNOTS[-1]}, {ALPHAS[-1]}, {ITERATIONS[-1]} and {PROBLEMS[-1]}"
-        expected = f"knots, alphas, iterations and problems up to {limits}"
+        limits = f"{KNOTS[-1]}, {ALPHAS[-1]}, {ITERATIONS[-1]}, {PROBLEMS[-1]} and {BLOCKS[-1]}"
+        expected = f"knots, alphas, iterations, problems and blocks up to {limits}"
         raise InputError("stream.solver", str(dict(solver)), expected)
     if not set(stream.priority) <= set(stream.functions):
         expected = f"a list of some of {', '.join(stream.functions)}"

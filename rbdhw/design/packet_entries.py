@@ -36,6 +36,9 @@ class SolverPackets(Closed):
     problems: int = Field(
         default=1, description="Problems that take turns. With one problem there is no such entry."
     )
+    blocks: int = Field(
+        default=1, description="Blocks of knots of a sweep. With one block there is no such entry."
+    )
 
 
 class Stream(Closed):

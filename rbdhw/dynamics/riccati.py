@@ -62,6 +62,13 @@ class Policy:
     pivots: Vector
 
 
+def moved_value(value: Quadratic, change: Vector) -> Quadratic:
+    """Return a quadratic function of the distance from another point, which is ``change`` away."""
+    with region("value_moved"):
+        slope = _product(value.hessian, [[x] for x in change])
+        return replace(value, gradient=[x + y[0] for x, y in zip(value.gradient, slope, strict=True)])
+
+
 def riccati_step(value: Quadratic, step: StepChange, cost: Quadratic) -> tuple[Quadratic, Policy]:
     """Return the value function (2 nv) before a step from that behind it, and the policy of the step.
 

@@ -31,8 +31,9 @@ def solver_model(model: AcceleratorModel, options: BuildOptions) -> AcceleratorM
     """
     assert options.knots is not None
     problems, dstep = observed_problems(model, options.knots, options.seed), model.interface.words("dstep")
-    sweep = observed_sweep(model.robot, dstep, problems, options.knots, SWEEP_BITS)
-    return with_solver(model, sweep, options.alphas, options.iterations, options.problems)
+    sweep = observed_sweep(model.robot, dstep, problems, options.knots, SWEEP_BITS, options.blocks)
+    sizes = options.alphas, options.iterations, options.problems, options.blocks
+    return with_solver(model, sweep, *sizes)
 
 
 def observed_problems(model: AcceleratorModel, knots: int, seed: int) -> Iterator[dict[str, Array]]:

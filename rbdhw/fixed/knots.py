@@ -20,6 +20,9 @@ from rbdhw.graph.sweeps import Carried, Given, Shared, Source, Sweep, Sweeps
 REGULARISATION = "regularisation"
 """The name of the word that is added to the weights of all forces."""
 
+MOVED = "moved"
+"""The array of a knot's words that say how far the knot behind has moved since its value was computed."""
+
 HEADROOM_BITS = 3
 """The bits of headroom over the largest value that was observed."""
 

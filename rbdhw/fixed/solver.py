@@ -17,7 +17,7 @@ from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm, cost_format
 from rbdhw.fixed.feedback import GAIN, Feedback
 from rbdhw.fixed.format import Format, IntegerLike, exponent_above
-from rbdhw.fixed.knots import HEADROOM_BITS
+from rbdhw.fixed.knots import HEADROOM_BITS, MOVED
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import (
     RolloutShape,
@@ -31,6 +31,7 @@ from rbdhw.fixed.rollout import (
 )
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.state_error import ErrorTerm
+from rbdhw.graph.knots import block_starts
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.protocol import COST, FORCE_LIMITS, GAINS
 
@@ -87,8 +88,8 @@ class SolverShape:
     ``step`` and ``dstep`` are the words of these functions, and ``program`` is that of a knot's step in
     ``sweeps``, where the forces of coordinates ``forces`` change. A forward pass tries the first ``alphas``
     of the step lengths 1, 1/2, 1/4, ... A solution has at most ``iterations``. The time step is a word of
-    ``step``, or ``fixed_step`` in seconds. Up to ``problems`` are solved together, each with a goal and a
-    plan of its own.
+    ``step``, or ``fixed_step`` in seconds. Knots are swept back in so many ``blocks``.
+    Up to ``problems`` are solved together, each with a goal and a plan of its own.
     """
 
     step: StepWords
@@ -100,6 +101,7 @@ class SolverShape:
     iterations: int
     fixed_step: float | None = None
     problems: int = 1
+    blocks: int = 1
 
     @property
     def knots(self) -> int:
@@ -266,7 +268,8 @@ class SolverShape:
     def number_factors(self) -> tuple[Factor, ...]:
         """The factors of the numbers of a knot."""
         slopes = (slope for slope in self.slopes if slope is not None)
-        return (_constant("one", 1.0), self.time_step, *slopes)
+        turn = [_constant("turn", TURN)] if self.blocks > 1 else []
+        return (_constant("one", 1.0), self.time_step, *slopes, *turn)
 
     @cached_property
     def errors(self) -> tuple[Format, ...]:
@@ -279,9 +282,10 @@ class SolverShape:
     def numbers(self) -> tuple[Scaled, ...]:
         """The numbers of a knot that follow from the trajectory.
 
-        Their sources are the results of ``dstep``, and the errors of the terms of the cost.
+        Their sources are the results of ``dstep``, the errors of the terms of the cost, and
+        :attr:`changes_of_state`.
         """
-        return (*self._derivatives(), *self._gradient())
+        return (*self._derivatives(), *self._gradient(), *self._moved())
 
     def _derivatives(self) -> Iterator[Scaled]:
         for name, element in step_derivatives(self.dstep, self.nv, self.forces).items():
@@ -297,6 +301,26 @@ class SolverShape:
                 word = self.inputs[f"g[{self.weighted(k)}]"]
                 by = names.index(slope.name)
                 yield Scaled(word.name, first + k, by, source, slope.format, word.format)
+
+    @cached_property
+    def block_starts(self) -> list[int]:
+        """The knots with which blocks begin, but for the last knot."""
+        return block_starts(self.knots, self.blocks)
+
+    @cached_property
+    def changes_of_state(self) -> tuple[Format, ...]:
+        """The formats of changes of the words of a state, in sweeps in blocks."""
+        terms = self.terms[: 2 * self.nv] if self.blocks > 1 else ()
+        return tuple(Format(term.bits, term.word.format.binary_point) for term in terms)
+
+    def _moved(self) -> Iterator[Scaled]:
+        """Yield the change of the knot behind the first one of a block since the sweep before."""
+        first, factors = len(self.dstep.outputs) + len(self.terms), self.number_factors
+        for k, source in enumerate(self.changes_of_state):
+            turn = self.terms[k].word.unit == "turn"
+            by = 1 if k >= self.nv else len(factors) - 1 if turn else 0
+            word = self.inputs[f"{MOVED}[{k}]"]
+            yield Scaled(word.name, first + k, by, source, factors[by].format, word.format)
 
     def is_of_next_knot(self, number: str) -> bool:
         """Return whether a number belongs to the knot after its step, as the gradient by the state does."""

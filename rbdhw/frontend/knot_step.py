@@ -11,6 +11,8 @@ Velocities are counted in steps, as ``h v``. A knot's numbers are
                    the diagonal alone if costs are not coupled
 ``g`` (2nv+m,)     the gradient of the cost by the state and the forces
 ``R`` (m,)         the Hessian by the forces, which is diagonal
+``moved`` (2nv,)   the change of the knot behind since its value function was computed, zero if that is new;
+                   only in sweeps in blocks
 =================  ===================================================================================
 
 The last knot has no step: there ``D`` and the gradients by forces are zero, and ``R`` is positive. Then the
@@ -23,7 +25,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 
 from rbdhw.dynamics.integration import displacement_derivatives
-from rbdhw.dynamics.riccati import Matrix, Quadratic, StepChange, Vector, riccati_step
+from rbdhw.dynamics.riccati import Matrix, Quadratic, StepChange, Vector, moved_value, riccati_step
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise
 from rbdhw.frontend.solver_steps import wide_joints
 from rbdhw.graph.graph import Graph
@@ -42,6 +44,9 @@ FUNCTION = "knot"
 REGULARISATION = "regularisation"
 """The number that is added to the weights of all forces."""
 
+MOVED = "moved"
+"""The change of a knot since its value function was computed."""
+
 HANDED_ON = ("V", "s")
 """What a knot hands on to the one before it: Hessian and gradient of the value."""
 
@@ -58,14 +63,16 @@ def record_sweep(
     *,
     coupled: bool = True,
     derivatives: Collection[str] | None = None,
+    moves: bool = False,
 ) -> Sweeps:
     """Return the sweep back from knot ``knots`` to the first.
 
     Forces of ``held`` coordinates are fixed. ``coupled`` states whether costs join coordinates of q, as those
     of frames do. Otherwise their Hessian is diagonal. ``derivatives`` are the elements of ``D`` that are
-    numbers, all by default; the others are zero.
+    numbers, all by default; the others are zero. ``moves`` states whether a knot may take a value function of
+    an earlier trajectory.
     """
-    step = _record(robot, len(driven(robot, held)), coupled, derivatives)
+    step = _record(robot, len(driven(robot, held)), coupled, derivatives, moves)
     everywhere = (True,) * (knots + 1)
 
     def source(name: str) -> Source:
@@ -82,7 +89,9 @@ def is_handed_on(name: str) -> bool:
     return name.partition("[")[0] in HANDED_ON
 
 
-def _record(robot: Robot, forces: int, coupled: bool, derivatives: Collection[str] | None) -> Graph:
+def _record(
+    robot: Robot, forces: int, coupled: bool, derivatives: Collection[str] | None, moves: bool
+) -> Graph:
     """Return the graph of a knot's step."""
     recorder, n = Recorder(), robot.nv
     transport, jacobian = _blocks(recorder, robot)
@@ -95,6 +104,11 @@ def _record(robot: Robot, forces: int, coupled: bool, derivatives: Collection[st
     cost = Quadratic(_cost(recorder, n, forces, coupled), _vector(recorder, "g", 2 * n + forces))
     wide = {i for _, _, rates in wide_joints(robot) for i in range(rates.start, rates.stop)}
     summed = [i for i in range(n) if i not in wide]
+    if moves:
+        change = _vector(recorder, MOVED, 2 * n)
+        both = zip(change[:n], change[n:], strict=True)
+        apart = [x - y if i in summed else x for i, (x, y) in enumerate(both)]
+        value = moved_value(value, [*apart, *change[n:]])
     value, policy = riccati_step(value, StepChange(transport, jacobian, rows, summed), cost)
     handed = chain(_triangle("V", value.hessian), _elements("s", value.gradient))
     for name, number in handed:

@@ -25,6 +25,8 @@ class Expansion:
     """The gradients by the forces, (N, nv)."""
     force_weight: Array
     """The diagonals of the Hessians by the forces, (N, nv)."""
+    states: Array | None = None
+    """The states of the trajectory, (N + 1, nq + nv), if they are known."""
 
 
 @dataclass(frozen=True)

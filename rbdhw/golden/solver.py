@@ -208,9 +208,9 @@ def expand(robot: Robot, problem: Arrays, around: Trajectory) -> Expansion:
     )
     held = np.where(problem["tau_min"] == problem["tau_max"], MOST_REGULARISATION, 0.0)
     by_force = problem["R"] * (around.tau - problem["tau_ref"])
-    return Expansion(
-        steps["A"], steps["B"], np.array(gradients), np.array(hessians), by_force, problem["R"] + held
-    )
+    weights = problem["R"] + held
+    costs = np.array(gradients), np.array(hessians), by_force, weights
+    return Expansion(steps["A"], steps["B"], *costs, around.states)
 
 
 def _backward(sweep: Sweep, expansion: Expansion, regularisation: float) -> tuple[Policy | None, float]:

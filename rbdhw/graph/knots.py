@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,42 @@ Step = Callable[[int, dict[str, Array]], Mapping[str, Array]]
 """The step of a knot: what it hands on, by the names of the inputs that take it, and its results."""
 
 
-def sweep_knots(sweeps: Sweeps, numbers: Mapping[str, Array], step: Step) -> dict[str, Array]:
+Values = MutableMapping[int, Mapping[str, Array] | None]
+"""What is handed on to the first knots of blocks, by these; None if nothing is known."""
+
+
+def block_starts(steps: int, blocks: int) -> list[int]:
+    """Return the knots with which blocks of so many steps begin, but for the last knot, from the end on.
+
+    All blocks but the last have the same number of knots.
+    """
+    length = block_length(steps, blocks)
+    return [steps - k * length for k in range(1, blocks)]
+
+
+def block_length(steps: int, blocks: int) -> int:
+    """Return the most knots of a block."""
+    return -(-(steps + 1) // blocks)
+
+
+def sweep_knots(
+    sweeps: Sweeps, numbers: Mapping[str, Array], step: Step, values: Values | None = None
+) -> dict[str, Array]:
     """Return the results of all knots (..., knots) by name, and what the first one hands on (...,).
 
     ``numbers`` has the numbers (..., knots) of knots, and those (...,) that all knots read. What the
-    last knot takes is zero.
+    last knot takes is zero. A knot of ``values`` takes these, unless there are None, and what was handed on
+    to it takes their place.
     """
     (sweep,) = sweeps.sweeps
     carried = {name for name, source in sweeps.sources.items() if isinstance(source, Carried)}
     handed: dict[str, Array] = {name: np.zeros((), numbers["g[0]"].dtype) for name in carried}
     results: dict[str, list[Array]] = {}
+    values = {} if values is None else values
     for knot in sweep.order(sweeps.links):
+        if knot in values:
+            earlier, values[knot] = values[knot], handed
+            handed = handed if earlier is None else dict(earlier)
         inputs = {
             name: numbers[name][..., knot] if isinstance(source, Given) else numbers[name]
             for name, source in sweeps.sources.items()

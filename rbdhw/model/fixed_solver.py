@@ -27,7 +27,7 @@ from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import stage_cost
-from rbdhw.fixed.format import Format, Integers, round_half_up
+from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.rollout import next_state, wrapped
 from rbdhw.fixed.scaled import Scaled
@@ -64,16 +64,25 @@ class Goal:
 
 
 @dataclass(frozen=True)
+class BlockValues:
+    """What a sweep handed on to the first knots of blocks, and the states (N + 1,) of its trajectory."""
+
+    states: Words
+    words: Mapping[int, Words | None]
+
+
+@dataclass(frozen=True)
 class Plan:
     """A trajectory and the gains around it: what a solver keeps.
 
     ``states`` are words (N + 1,), ``forces`` words (N,) in the names of ``step``, and ``gains`` words (N,) in
-    the names of stored gains.
+    the names of stored gains. ``values`` are those of the sweep that found the gains, in sweeps in blocks.
     """
 
     states: Words
     forces: Words
     gains: Words
+    values: BlockValues | None = None
 
 
 @dataclass(frozen=True)
@@ -103,11 +112,12 @@ class _Trials:
     cost: Integers
     flagged: NDArray[np.bool_]
 
-    def plan(self, trial: int, gains: Words) -> Plan:
+    def plan(self, trial: int, around: Plan) -> Plan:
+        """Return a trial with the gains of the plan that it followed."""
         states, forces = (
             {name: words[trial] for name, words in each.items()} for each in (self.states, self.forces)
         )
-        return Plan(states, forces, gains)
+        return replace(around, states=states, forces=forces)
 
 
 @dataclass(frozen=True)
@@ -217,24 +227,27 @@ class FixedSolver:
         settled = before is not None or all(task[each] == 0 for each in self._rates)
         first = self._begin(task, goal, before, shift)
         none = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}
-        plan, cost, regularisation, taken = first.plan(0, none), int(first.cost[0]), 0, 0
+        around = Plan({}, {}, none, None if before is None else before.values)
+        plan, cost, regularisation, taken = first.plan(0, around), int(first.cost[0]), 0, 0
         if first.flagged[0]:
             return Solution(plan, cost, 0, 0, Solved.NOT_FINITE, usable=False)
         status, added, usable = Solved.ITERATIONS, 0, False
         while status is Solved.ITERATIONS and taken < iterations:
             taken += 1
             numbers, fits = self.numbers(task, goal, plan)
-            swept, added = self._sweep(numbers, regularisation) if fits else (None, regularisation)
+            swept, added, values = None, regularisation, None
+            if fits:
+                swept, added, values = self._sweep(numbers, regularisation, plan)
             usable = swept is not None if fits else usable
             if swept is None:
                 status = Solved.INDEFINITE
                 plan = plan if usable else replace(plan, gains=none)
                 break
-            regularisation, plan = added, replace(plan, gains=self._gains(task, swept))
+            regularisation, plan = added, replace(plan, gains=self._gains(task, swept), values=values)
             trials = self._forward(task, goal, plan, self._changes(task, swept), self.shape.alphas)
             best = _best(trials, cost if settled else None)
             if best is not None:
-                plan, cost, settled = trials.plan(best, plan.gains), int(trials.cost[best]), True
+                plan, cost, settled = trials.plan(best, plan), int(trials.cost[best]), True
                 regularisation = _lowered(regularisation)
             else:
                 regularisation = _raised(regularisation)
@@ -267,12 +280,11 @@ class FixedSolver:
             around = Plan(states, forces, dict.fromkeys(self._gain_names, none))
             task = {**task, **dict.fromkeys(self._rates, 0)}
         else:
-            around = Plan(
-                *(
-                    {name: words[steps] for name, words in each.items()}
-                    for each in (before.states, before.forces, before.gains)
-                )
+            states, forces, gains = (
+                {name: words[steps] for name, words in each.items()}
+                for each in (before.states, before.forces, before.gains)
             )
+            around = Plan(states, forces, gains, before.values)
         return self._forward(task, goal, around, {word.name: none for word in self.shape.taus}, 1)
 
     def _forward(
@@ -314,14 +326,21 @@ class FixedSolver:
 
     # The sweep
 
-    def _sweep(self, numbers: Words, regularisation: int) -> tuple[Words | None, int]:
-        """Return the results of a sweep, or None, and the regularisation that it takes."""
+    def _sweep(
+        self, numbers: Words, regularisation: int, plan: Plan
+    ) -> tuple[Words | None, int, BlockValues | None]:
+        """Return the results of a sweep, or None, the regularisation that it takes, and values of blocks.
+
+        Blocks begin with those of the sweep before. Without one each begins where the one behind it ends.
+        """
         while regularisation <= self._most:
-            swept = self.sweep.sweep({**numbers, REGULARISATION: np.array(regularisation)})
+            starts = dict.fromkeys(self.shape.block_starts) if plan.values is None else plan.values.words
+            values = dict(starts)
+            swept = self.sweep.sweep({**numbers, REGULARISATION: np.array(regularisation)}, values)
             if not swept.overflow and not swept.indefinite:
-                return swept.words, regularisation
+                return swept.words, regularisation, BlockValues(plan.states, values)
             regularisation = _raised(regularisation)
-        return None, regularisation
+        return None, regularisation, None
 
     def numbers(self, task: Mapping[str, int], goal: Goal, plan: Plan) -> tuple[dict[str, Integers], bool]:
         """Return the numbers (N + 1,) of all knots, and whether all fit their formats."""
@@ -333,6 +352,7 @@ class FixedSolver:
         judged = {**{name: words[1:] for name, words in plan.states.items()}, **plan.forces}
         for term, reference in zip(shape.terms, shape.references, strict=True):
             sources.append(term.error(judged[term.word.name], goal.rows[reference]))
+        sources += self._changes_of_state(plan)
         numbers = {word.name: none.copy() for word in self.sweep.taken}
         for each in shape.curvatures:
             numbers[each.number][slice(1, None) if each.of_next_knot else slice(0, -1)] = goal.rows[
@@ -348,6 +368,21 @@ class FixedSolver:
             numbers[number.name][slice(1, None) if of_next else slice(0, -1)] = word
             fits = fits and not np.any(beyond)
         return numbers, fits
+
+    def _changes_of_state(self, plan: Plan) -> list[Integers]:
+        """Return how far the states behind steps (N,) have moved since the sweep before.
+
+        They count for the first knots of blocks alone, so all others are zero.
+        """
+        pairs, changes = zip(self.shape.changes_of_state, self.shape.state, strict=False), list[Integers]()
+        for format_, state in pairs:
+            change = np.zeros(self.shape.knots, np.int64)
+            if plan.values is not None:
+                name, knots = state.word.name, np.array(self.shape.block_starts)
+                moved = plan.states[name][knots + 1] - plan.values.states[name][knots + 1]
+                change[knots] = wrap(moved, format_.width)
+            changes.append(change)
+        return changes
 
     def _gains(self, task: Mapping[str, int], swept: Words) -> Words:
         gains = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}

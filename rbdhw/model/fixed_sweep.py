@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format, Integers
+from rbdhw.fixed.knots import MOVED
 from rbdhw.fixed.program import Program, Word
 from rbdhw.golden.riccati import Expansion, Policy
-from rbdhw.graph.knots import sweep_knots
+from rbdhw.graph.knots import Values, sweep_knots
 from rbdhw.graph.sweeps import Carried, Sweeps
 from rbdhw.model.knot_numbers import knot_numbers, policy_of
 
@@ -65,12 +66,18 @@ class FixedSweep:
 
     def quantise(self, numbers: Mapping[str, NDArray[np.float64]]) -> tuple[dict[str, Integers], bool]:
         """Return the words of numbers, and whether all numbers fit their formats."""
-        words = {word.name: word.format.quantise(numbers[word.name]) for word in self.taken}
-        most = {word.name: word.format.highest * word.format.step for word in self.taken}
-        return words, all(np.all(np.abs(numbers[name]) <= most[name]) for name in words)
+        known = {word.name: word for word in self.taken if word.name in numbers}
+        words = {name: word.format.quantise(numbers[name]) for name, word in known.items()}
+        most = {name: word.format.highest * word.format.step for name, word in known.items()}
+        fits = all(np.all(np.abs(numbers[name]) <= most[name]) for name in known)
+        still = np.zeros_like(words["g[0]"])
+        return words | {word.name: still for word in self.taken if word.array == MOVED}, fits
 
-    def sweep(self, words: Mapping[str, Integers]) -> Swept:
-        """Return the results of words (..., knots); ``regularisation`` (...,) is that of all knots."""
+    def sweep(self, words: Mapping[str, Integers], values: Values | None = None) -> Swept:
+        """Return the results of words (..., knots); ``regularisation`` (...,) is that of all knots.
+
+        Blocks begin with ``values``, as in :func:`rbdhw.graph.knots.sweep_knots`.
+        """
         overflows: list[NDArray[np.bool_]] = []
 
         def step(_knot: int, inputs: dict[str, Integers]) -> dict[str, Integers]:
@@ -79,7 +86,7 @@ class FixedSweep:
             outputs = (word for words in self.program.outputs.values() for word in words)
             return {_name(word): result.words[word.name] for word in outputs}
 
-        results = sweep_knots(self.sweeps, words, step)
+        results = sweep_knots(self.sweeps, words, step, values)
         pivots = np.stack([word for name, word in results.items() if name.startswith("pivot[")])
         return Swept(results, np.any(overflows, axis=0), np.any(pivots <= 0, axis=(0, -1)))
 

@@ -5,11 +5,12 @@ Their names are those of :mod:`rbdhw.frontend.knot_step`, where velocities are c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.fixed.knots import MOVED
 from rbdhw.golden.riccati import Expansion, Policy, expected_decrease
 
 Array = NDArray[np.float64]
@@ -42,6 +43,18 @@ def knot_numbers(expansion: Expansion, h: float, forces: Sequence[int]) -> dict[
         for name, array in arrays.items()
         for index in np.ndindex(array.shape[1:])
     }
+
+
+def moved_numbers(changes: Array, h: float, starts: Collection[int]) -> dict[str, Array]:
+    """Return the numbers of all knots for ``changes`` (N + 1, 2 nv) of a trajectory by the state.
+
+    Only the first knots of blocks, ``starts``, have some: those of the knot behind.
+    """
+    moved = np.zeros_like(changes)
+    for knot in starts:
+        moved[knot] = changes[knot + 1]
+    n = changes.shape[1] // 2
+    return {f"{MOVED}[{i}]": moved[:, i] * (1.0 if i < n else h) for i in range(2 * n)}
 
 
 def policy_of(

@@ -24,7 +24,12 @@ REFERENCES = ("x_ref", "tau_ref")
 
 
 def with_solver(
-    model: AcceleratorModel, sweep: FixedSweep, alphas: int, iterations: int, problems: int = 1
+    model: AcceleratorModel,
+    sweep: FixedSweep,
+    alphas: int,
+    iterations: int,
+    problems: int = 1,
+    blocks: int = 1,
 ) -> AcceleratorModel:
     """Return an accelerator of ``step`` and ``dstep`` that also solves up to ``problems`` together.
 
@@ -34,7 +39,7 @@ def with_solver(
     interface = model.interface
     step, dstep, forces = interface.words("step"), interface.words("dstep"), tuple(sweep.forces)
     fixed = model.robot.time_step
-    sizes = alphas, iterations, fixed, problems
+    sizes = alphas, iterations, fixed, problems, blocks
     shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, *sizes)
     functions = (*interface.functions, *solver_commands(interface.functions, shape))
     return replace(model, interface=replace(interface, functions=functions, solver=shape), sweep=sweep)

@@ -44,8 +44,8 @@ KNOTS, ALPHAS = range(1, 1025), range(1, 33)
 DEFAULT_ITERATIONS, ITERATIONS = 10, range(1, 256)
 """The most iterations of a solution of an accelerator if no number is given, and the possible numbers."""
 
-PROBLEMS = range(1, 65)
-"""The possible numbers of problems that take turns in a solver."""
+PROBLEMS, BLOCKS = range(1, 65), range(1, 17)
+"""The possible numbers of problems that take turns in a solver, and of blocks of its sweep."""
 
 SWEEP_IIS = range(4, 4097)
 """The possible cycles between the knots of a solver's sweep."""
@@ -197,6 +197,8 @@ class BuildOptions:
     """The most iterations of a solution of an accelerator."""
     problems: int = 1
     """The problems that take turns in the solver of an accelerator."""
+    blocks: int = 1
+    """The blocks of knots that it sweeps back at the same time."""
     sweep_ii: int | None = None
     """The cycles between the knots of its sweep; None takes those for 26 accumulators."""
     parameters_by: str = BY_TASK

@@ -15,6 +15,7 @@ from rbdhw.errors import InputError, told_apart
 from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.options.build import (
     ALPHAS,
+    BLOCKS,
     BY_TASK,
     CHEAPER_CORE,
     CORES,
@@ -436,6 +437,32 @@ OPTIONS: tuple[Option, ...] = (
                 "software takes any number of problems in a call",
                 "none",
                 "leave --problems out",
+            ),
+        ),
+    ),
+    Option(
+        "blocks",
+        ROBOT,
+        int,
+        "The blocks of knots that an accelerator's solver sweeps back at the same time, "
+        f"{BLOCKS[0]} to {BLOCKS[-1]}: more need fewer cycles for an iteration, and more iterations.",
+        1,
+        attribute="blocks",
+        metavar="N",
+        check=between(BLOCKS, "blocks"),
+        effects=(
+            SOLVER,
+            Effect(
+                lambda options: options.target != "c",
+                "software sweeps back through all knots",
+                "none",
+                "leave --blocks out",
+            ),
+            Effect(
+                lambda options: options.problems == 1,
+                "several problems take turns in the sweep",
+                "none",
+                "leave --blocks or --problems out",
             ),
         ),
     ),

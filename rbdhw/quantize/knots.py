@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from rbdhw.fixed.knots import HEADROOM_BITS
 from rbdhw.frontend.knot_step import REGULARISATION
 from rbdhw.golden.riccati import Expansion, Policy, sweep_back
-from rbdhw.golden.solver import solve
+from rbdhw.golden.solver import difference, solve
 from rbdhw.graph.interpret import edge_value, node_values
 from rbdhw.graph.knots import sweep_knots
 from rbdhw.graph.sweeps import Sweeps
-from rbdhw.model.knot_numbers import knot_numbers
+from rbdhw.model.knot_numbers import knot_numbers, moved_numbers
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -29,21 +29,27 @@ NOISE_BITS = 40
 
 
 def solver_numbers(
-    robot: Robot, problems: Iterable[Mapping[str, Array]], forces: Sequence[int], iterations: int = ITERATIONS
+    robot: Robot,
+    problems: Iterable[Mapping[str, Array]],
+    forces: Sequence[int],
+    iterations: int = ITERATIONS,
+    starts: Sequence[int] = (),
 ) -> list[dict[str, Array]]:
     """Return the numbers of every sweep back of a solver in double precision.
 
     ``problems`` are those of :func:`rbdhw.golden.solver.solve`, and ``forces`` the coordinates whose forces
-    change. The first trajectory of one in motion follows a solution from rest, of one iteration.
+    change. The first trajectory of one in motion follows a solution from rest, of one iteration. ``starts``
+    are the knots with which blocks begin, but for the last one.
     """
     numbers = []
     for problem in problems:
+        trajectories = _Trajectories(robot, float(problem["h"]), starts)
 
         def sweep(
-            expansion: Expansion, regularisation: float, h: float = float(problem["h"])
+            expansion: Expansion, regularisation: float, trajectories: _Trajectories = trajectories
         ) -> Policy | None:
-            added = {REGULARISATION: np.array(regularisation)}
-            numbers.append(knot_numbers(expansion, h, forces) | added)
+            added = {REGULARISATION: np.array(regularisation)} | trajectories.moved(expansion)
+            numbers.append(knot_numbers(expansion, trajectories.h, forces) | added)
             return sweep_back(expansion, regularisation)
 
         first = {}
@@ -52,6 +58,24 @@ def solver_numbers(
             first = {name: rest[name] for name in ("states", "tau", "K")}
         solve(robot, {**problem, **first}, iterations, ALPHAS, TOLERANCE, sweep)
     return numbers
+
+
+class _Trajectories:
+    """The trajectories of a solver, one after the other."""
+
+    def __init__(self, robot: Robot, h: float, starts: Sequence[int]) -> None:
+        self.robot, self.h, self.starts = robot, h, starts
+        self.last: Array | None = None
+
+    def moved(self, expansion: Expansion) -> dict[str, Array]:
+        """Return the numbers of the change of the trajectory since the last expansion."""
+        if not self.starts:
+            return {}
+        assert expansion.states is not None
+        before = expansion.states if self.last is None else self.last
+        self.last = expansion.states
+        changes = [difference(self.robot, *pair) for pair in zip(before, expansion.states, strict=True)]
+        return moved_numbers(np.array(changes), self.h, self.starts)
 
 
 def without_noise(numbers: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:

@@ -11,6 +11,7 @@ from rbdhw.fixed.knots import REGULARISATION, knot_program
 from rbdhw.fixed.rollout import StepWords
 from rbdhw.fixed.solver import step_derivatives
 from rbdhw.frontend.knot_step import driven, record_sweep
+from rbdhw.graph.knots import block_starts
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_problems import WEIGHT
@@ -24,26 +25,32 @@ MOST_REGULARISATION = 10.0 * WEIGHT
 
 
 def observed_sweep(
-    robot: Robot, dstep: StepWords, problems: Iterable[Mapping[str, Array]], knots: int, width: int
+    robot: Robot,
+    dstep: StepWords,
+    problems: Iterable[Mapping[str, Array]],
+    knots: int,
+    width: int,
+    blocks: int = 1,
 ) -> FixedSweep:
     """Return the bit-exact sweep with the formats that a solver's sweeps of these problems take.
 
     It takes the derivatives that the words of ``dstep`` give. The costs of the problems are those of
-    :func:`rbdhw.model.solver_problems.moving_problem`.
+    :func:`rbdhw.model.solver_problems.moving_problem`. Its steps are swept back in so many ``blocks``.
     """
     problems = list(problems)
-    sweeps, magnitudes = observed_magnitudes(robot, dstep, problems, knots)
+    sweeps, magnitudes = observed_magnitudes(robot, dstep, problems, knots, blocks)
     program = knot_program(sweeps, magnitudes, width)
     return FixedSweep(sweeps, program, float(problems[0]["h"]), driven(robot))
 
 
 def observed_magnitudes(
-    robot: Robot, dstep: StepWords, problems: Iterable[Mapping[str, Array]], knots: int
+    robot: Robot, dstep: StepWords, problems: Iterable[Mapping[str, Array]], knots: int, blocks: int = 1
 ) -> tuple[Sweeps, list[float]]:
     """Return the recorded sweep, and the largest magnitude of each node of a step, with headroom."""
     forces = driven(robot)
     derivatives = step_derivatives(dstep, robot.nv, forces)
-    sweeps = record_sweep(robot, knots, coupled=False, derivatives=derivatives)
-    numbers = without_noise(solver_numbers(robot, problems, forces))
+    sweeps = record_sweep(robot, knots, coupled=False, derivatives=derivatives, moves=blocks > 1)
+    starts = block_starts(knots, blocks)
+    numbers = without_noise(solver_numbers(robot, problems, forces, starts=starts))
     numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
     return sweeps, knot_magnitudes(sweeps, numbers)

@@ -36,13 +36,15 @@ def with_close_limits(problem, share=0.1):
 
 
 @remembered
-def fixed_solver(name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None, together=1):
+def fixed_solver(
+    name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None, together=1, blocks=1
+):
     """Return the bit-exact solver of a bundled robot, with formats from so many problems.
 
-    It solves so many problems ``together``.
+    It solves so many problems ``together``, and sweeps back in so many ``blocks``.
     """
     model = plan_of(name, width, ii, number, time_step).accelerator
     robot, domain, seeds = model.robot, model.domain, range(1000, 1000 + problems)
     observed = (moving_problem(robot, domain, knots, STEP, seed) for seed in seeds)
-    sweep = observed_sweep(robot, model.interface.words("dstep"), observed, knots, width)
-    return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS, together))
+    sweep = observed_sweep(robot, model.interface.words("dstep"), observed, knots, width, blocks)
+    return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS, together, blocks))

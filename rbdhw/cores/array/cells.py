@@ -107,6 +107,9 @@ def _delay_memories(
         for word, result in handover.words.items():
             if {word, result} <= array.producer.keys():
                 stages.setdefault(result, set()).add(stage(handover.wait(array, word), array.ii))
+                if handover.blocks > 1:
+                    width = program.operations[result].format.width
+                    cells += fabric.distributed(width, 2 * handover.blocks)
     inside = handover.function if handover else None
     for function, words in program.outputs.items():
         for output in words if function != inside else ():

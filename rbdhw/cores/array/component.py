@@ -8,6 +8,8 @@ from contextlib import nullcontext
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In
 
 from rbdhw.cores.array.accumulator import Accumulator, TermControl, sum_bits
@@ -64,7 +66,24 @@ class ArrayComponent(CorePorts):
         if handover:
             # In the last cycle of an interval in which no task is in the array: whether that cycle goes on.
             ports |= {"first": In(1), "rests": In(1)}
+            if handover.blocks > 1:
+                ports |= self._ports_of_blocks(handover)
         super().__init__(program, array.ii, array.latency, ports, inside)
+
+    def _ports_of_blocks(self, handover: Handover) -> dict[str, Any]:
+        """Return the ports for tasks of several blocks."""
+        steps = self.array.producer
+        latest = max(steps[result].ready for result in handover.words.values() if result in steps)
+        self._intervals = latest // self.array.ii + 1
+        turn = Signal(range(handover.blocks)).shape()
+        return {
+            # The block of the task that starts now, and of those some intervals before, and whether there is
+            # such a task.
+            "turns": In(data.ArrayLayout(turn, self._intervals)),
+            "runs": In(self._intervals),
+            "begins": In(1),  # whether the task that starts takes the last results of the block before
+            "bank": In(1),  # the bank of these; those of tasks are kept in the other one
+        }
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -78,6 +97,10 @@ class ArrayComponent(CorePorts):
             self._first = Signal(name="kept_first")
             with m.If(self._slots[0]):
                 m.d.sync += self._first.eq(self.first)
+            if self._handover.blocks > 1:
+                self._begins = Signal(name="kept_begins")
+                with m.If(self._slots[0]):
+                    m.d.sync += self._begins.eq(self.begins)
         self._results: dict[tuple[int, int], Signal] = {}
         self._overflows: dict[int, Signal] = {}
         self._handed: dict[int, Signal] = {}
@@ -311,8 +334,31 @@ class ArrayComponent(CorePorts):
                 last = stage(handover.wait(self.array, word), self.ii)
                 name = f"{self._names[result]}_for_{word}"
                 line = delay_line(m, value, enable, (last,), name=name, memory_stages=self._memory_stages)
-                value = line[last]
+                if handover.blocks > 1:
+                    kept = self._keep(m, name, value, enable, self._ready(result) // self.ii)
+                    value = Mux(self._begins, kept, line[last])
+                else:
+                    value = line[last]
             m.d.comb += handed.eq(value)
+
+    def _keep(self, m: Module, name: str, result: Any, enable: Any, intervals: int) -> Any:
+        """Keep the last result of each block in two banks; return that of the block before the present one.
+
+        The result is that of the task that started some intervals ago.
+        """
+        handover = self._handover
+        assert handover is not None
+        memory = Memory(shape=signed(len(result)), depth=2 * handover.blocks, init=[])
+        m.submodules[f"{name}_kept"] = memory
+        write, read = memory.write_port(), memory.read_port()
+        m.d.comb += [
+            write.en.eq(enable & self.runs[intervals]),
+            write.addr.eq(self.turns[intervals] + Mux(self.bank, 0, handover.blocks)),
+            write.data.eq(result),
+            read.en.eq(self._slots[0]),
+            read.addr.eq(self.turns[0] - 1 + Mux(self.bank, handover.blocks, 0)),
+        ]
+        return read.data
 
     def _encode(self, m: Module) -> None:
         """Register the results of each function once all of them are computed."""

@@ -295,12 +295,14 @@ class ArraySchedule:
 class Handover:
     """Words that a task takes from the results of an earlier task, the one so many tasks ``before`` it.
 
-    ``words`` has the result of each word, and ``function`` is the one that has no other results.
+    ``words`` has the result of each word, and ``function`` is the one that has no other results. Tasks of
+    several ``blocks`` take turns. The first of a block takes the last results of the block before it.
     """
 
     function: str
     words: Mapping[int, int]
     before: int
+    blocks: int = 1
 
     @staticmethod
     def cycles(array: ArraySchedule, words: Mapping[int, int]) -> int:

@@ -15,6 +15,7 @@ from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Program
+from rbdhw.graph.knots import block_length
 from rbdhw.graph.sweeps import Given, Sweeps
 from rbdhw.target import Target
 
@@ -25,7 +26,7 @@ class SweepArray:
 
     A knot starts every ``schedule.ii`` cycles. It takes what the knot behind it hands on as words of a task.
     The numbers of a knot come one after the other from a memory with a column for each source of the array.
-    At least so many ``problems`` take turns.
+    At least so many ``problems`` take turns, or so many ``blocks`` of the knots of one.
     """
 
     sweeps: Sweeps
@@ -33,6 +34,7 @@ class SweepArray:
     device: Target
     schedule: ArraySchedule
     problems: int = 1
+    blocks: int = 1
 
     @property
     def sweep(self) -> str:
@@ -41,8 +43,13 @@ class SweepArray:
 
     @property
     def between(self) -> int:
-        """The number of problems that take turns, so that what a knot hands on is there for the next one."""
-        return max(-(-self.handed_on // self.schedule.ii), self.problems)
+        """The number of problems or blocks that take turns, so that what a knot hands on is there in time."""
+        return max(-(-self.handed_on // self.schedule.ii), self.problems * self.blocks)
+
+    @property
+    def length(self) -> int:
+        """The most knots of a block."""
+        return block_length(self.sweeps.links - 1, self.blocks)
 
     @cached_property
     def handed_on(self) -> int:
@@ -52,7 +59,8 @@ class SweepArray:
     @cached_property
     def handover(self) -> Handover:
         """What a knot takes from the one behind it, an interval for each problem before."""
-        return Handover(self.sweep, handed_words(self.program, self.sweep), self.between)
+        words = handed_words(self.program, self.sweep)
+        return Handover(self.sweep, words, self.between, self.blocks)
 
     @cached_property
     def streamed(self) -> frozenset[int]:
@@ -87,11 +95,12 @@ class SweepArray:
     @property
     def rows(self) -> int:
         """The rows of the memory."""
-        return self.sweeps.links * self.between * self.rows_of_knot
+        return self.length * self.between * self.rows_of_knot
 
     def row(self, knot: int, problem: int) -> int:
         """Return the first row of a knot's part of the memory."""
-        return ((self.sweeps.links - 1 - knot) * self.between + problem) * self.rows_of_knot
+        block, position = divmod(self.sweeps.links - 1 - knot, self.length)
+        return (position * self.between + problem + block) * self.rows_of_knot
 
     @property
     def put_out(self) -> int:
@@ -105,8 +114,8 @@ class SweepArray:
 
     @property
     def cycles(self) -> int:
-        """The cycles from the start of the last knot to the policy of the first one, of all problems."""
-        return (self.sweeps.links * self.between - 1) * self.schedule.ii + self.put_out
+        """The cycles from the start of the last knot to the last policy of all problems and blocks."""
+        return (self.length * self.between - 1) * self.schedule.ii + self.put_out
 
     @property
     def dsp_blocks(self) -> int:
@@ -133,20 +142,21 @@ def build_sweep(
     extra: Mapping[ArrayResource, int] | None = None,
     clock_mhz: float | None = None,
     problems: int | None = None,
+    blocks: int = 1,
 ) -> SweepArray:
     """Return the core of a sweep with a knot every ``ii`` cycles.
 
     ``extra`` are units beyond those that the products and words take, which make a knot's results earlier:
     accumulators, and sources that hand out words. So many ``problems`` take turns, by default as many as it
-    takes.
+    takes, or so many ``blocks`` of one.
 
     Raises InputError if the clock is too fast, if there is no place for an operation, or if the interval is
     too short for so many problems.
     """
     (sweep,) = sweeps.sweeps
-    handed = handed_words(program, sweep.name)
-    schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra, turns=problems)
-    return SweepArray(sweeps, program, device, schedule, problems or 1)
+    handed, turns = handed_words(program, sweep.name), None if problems is None else problems * blocks
+    schedule = build_array(program, device, clock_mhz, ii, handed=handed, extra=extra, turns=turns)
+    return SweepArray(sweeps, program, device, schedule, problems or 1, blocks)
 
 
 def least_handover(

@@ -24,8 +24,8 @@ class _Task(NamedTuple):
     """The knot that the array takes in the present interval, or took some intervals ago."""
 
     running: Any
-    position: Any  # 0 for the last knot
-    problem: Any
+    position: Any  # 0 for the last knot of a block
+    turn: Any  # the number of its problem, or that of its block
 
 
 class SweepComponent(wiring.Component):
@@ -35,6 +35,9 @@ class SweepComponent(wiring.Component):
     and so on. :attr:`SweepArray.places` has the row and the column of each number in the part of a knot. The
     numbers stay for the next sweep. ``last`` are numbers that the last knot of each problem has from the
     beginning; all others are zero then.
+
+    The knots of one problem may be in blocks. Then blocks take turns in place of problems, and all but the one
+    of the last knots begin with what an earlier sweep handed on to them: what it wrote to ``bank``.
     """
 
     def __init__(
@@ -42,6 +45,8 @@ class SweepComponent(wiring.Component):
     ) -> None:
         self.sweep, self.primitive, self.last = sweep, primitive, dict(last or {})
         self._inputs = {word.name: word for word in sweep.program.inputs}
+        # Those that take turns are the blocks of one problem, or problems.
+        self.problems = 1 if sweep.blocks > 1 else sweep.between
         self._policy = sweep.program.outputs[sweep.sweeps.function]
         super().__init__(
             {
@@ -50,15 +55,17 @@ class SweepComponent(wiring.Component):
                 **{f"write_data_{column}": In(signed(sweep.width)) for column in range(len(sweep.columns))},
                 "start": In(1),  # begins a sweep while `ready`; the memory holds all problems
                 "ready": Out(1),
-                "turn": Out(range(sweep.between)),  # the problem of the interval
+                "turn": Out(range(sweep.between)),  # the problem or block of the interval
+                # The bank of values with which blocks begin, during a sweep, which writes to the other one.
+                "bank": In(1),
                 # That of the problem whose turn it is.
                 REGULARISATION: In(signed(self._inputs[REGULARISATION].format.width)),
                 "valid": Out(1),  # whether a knot has a policy in this cycle, and which one
                 "knot": Out(range(sweep.sweeps.links)),
-                "problem": Out(range(sweep.between)),
+                "problem": Out(range(self.problems)),
                 "policy": Out(sum(word.format.width for word in self._policy)),  # its packed words
-                # Whether a value of this knot and all behind it overflowed; and whether a Hessian by the
-                # forces was not positive.
+                # Whether a value of this knot and all before it in the sweep overflowed; and whether a
+                # Hessian by the forces was not positive.
                 "overflow": Out(1),
                 "indefinite": Out(1),
             }
@@ -92,17 +99,17 @@ class SweepComponent(wiring.Component):
         """Let the knots of all problems follow each other, and return the present one."""
         sweep = self.sweep
         asked, busy = Signal(), Signal()
-        position = Signal(range(sweep.sweeps.links), name="position")
-        problem = Signal(range(sweep.between), name="task_problem")
-        task = _Task(Signal(name="running"), position, problem)
-        m.d.comb += [self.ready.eq(~busy), self.turn.eq(problem)]
-        idle, ends = ~busy & ~self.start & ~task.running, task.problem == sweep.between - 1
+        position = Signal(range(sweep.length), name="position")
+        turn = Signal(range(sweep.between), name="task_turn")
+        task = _Task(Signal(name="running"), position, turn)
+        m.d.comb += [self.ready.eq(~busy), self.turn.eq(turn)]
+        idle, ends = ~busy & ~self.start & ~task.running, task.turn == sweep.between - 1
         m.d.sync += self.rests.eq(idle & (self.rests | ends & (self.slot == sweep.schedule.ii - 2)))
         with m.If(self._last & ~self.rests):
-            m.d.sync += task.problem.eq(task.problem + 1)
+            m.d.sync += task.turn.eq(task.turn + 1)
             with m.If(ends):
-                m.d.sync += task.problem.eq(0)
-                with m.If(task.running & (task.position != sweep.sweeps.links - 1)):
+                m.d.sync += task.turn.eq(0)
+                with m.If(task.running & (task.position != sweep.length - 1)):
                     m.d.sync += task.position.eq(task.position + 1)
                 with m.Else():
                     m.d.sync += [task.running.eq(asked), task.position.eq(0), asked.eq(0)]
@@ -142,10 +149,23 @@ class SweepComponent(wiring.Component):
         return [numbers.get(row, 0) for row in range(max(numbers, default=-1) + 1)]
 
     def _hand_on(self, m: Module, core: ArrayComponent, task: _Task) -> None:
-        """Let each knot take what the one behind it hands on; the last knot takes zeros."""
+        """Let each knot take what the one behind it hands on; the last knot takes zeros.
+
+        The first knots of other blocks take what was handed on to them in an earlier sweep.
+        """
         slots = [Const(0, width) for width in self.sweep.program.slots]
         slots[self._inputs[REGULARISATION].slot] = getattr(self, REGULARISATION)
-        m.d.comb += [core.payload.eq(Cat(slots)), core.first.eq(task.position == 0)]
+        first, blocks = task.position == 0, self.sweep.blocks
+        m.d.comb += [core.payload.eq(Cat(slots)), core.first.eq(first)]
+        if blocks > 1:
+            tasks = self._history(m, task, len(core.runs))
+            m.d.comb += [
+                core.first.eq(first & (task.turn == 0)),
+                core.begins.eq(first & (task.turn != 0)),
+                core.bank.eq(self.bank),
+                core.runs.eq(Cat(each.running for each in tasks)),
+                core.turns.eq(Cat(each.turn for each in tasks)),
+            ]
 
     def _split(self, m: Module, result: Any, function: str) -> dict[str, Any]:
         """Return the words of a function's result by name."""
@@ -160,10 +180,10 @@ class SweepComponent(wiring.Component):
 
         def known(at: int) -> tuple[Any, _Task]:
             then = tasks[at // core.ii]
-            return (self.slot == at % core.ii) & then.running, then
+            return (self.slot == at % core.ii) & then.running & self._exists(then), then
 
         overflows, indefinites = (
-            Array(Signal(name=f"{name}_of_{k}") for k in range(sweep.between))
+            Array(Signal(name=f"{name}_of_{k}") for k in range(self.problems))
             for name in ("overflow", "indefinite")
         )
         with m.If(self.start & self.ready):
@@ -173,22 +193,38 @@ class SweepComponent(wiring.Component):
             intervals = (cycle - 1 - at) // core.ii
             here, then = known(at + intervals * core.ii)
             with m.If(here & self._kept(m, flag, at, intervals)):
-                m.d.sync += overflows[then.problem].eq(1)
+                m.d.sync += overflows[self._problem_of(then)].eq(1)
         here, then = known(cycle)
+        problem = self._problem_of(then)
         policy = self._kept(m, getattr(core, f"result_{function}"), core.latency(function) - 1, sweep.kept)
         pivots = [part for name, part in self._split(m, policy, function).items() if f".{PIVOT}" in name]
-        indefinite = Cat(pivot[-1] | ~pivot.any() for pivot in pivots).any() | indefinites[then.problem]
+        indefinite = Cat(pivot[-1] | ~pivot.any() for pivot in pivots).any() | indefinites[problem]
         with m.If(here):
-            m.d.sync += indefinites[then.problem].eq(indefinite)
+            m.d.sync += indefinites[problem].eq(indefinite)
+        ends = (self.slot == cycle % core.ii) & then.running
+        last = (then.position == sweep.length - 1) & (then.turn == sweep.between - 1)
         m.d.comb += [
-            done.eq(here & (then.position == sweep.sweeps.links - 1) & (then.problem == sweep.between - 1)),
+            done.eq(ends & last),
             self.valid.eq(here),
-            self.knot.eq(sweep.sweeps.links - 1 - then.position),
-            self.problem.eq(then.problem),
+            self.knot.eq(self._knot(then)),
+            self.problem.eq(problem),
             self.policy.eq(policy),
-            self.overflow.eq(overflows[then.problem]),
+            self.overflow.eq(overflows[problem]),
             self.indefinite.eq(indefinite),
         ]
+
+    def _problem_of(self, task: _Task) -> Any:
+        """Return the problem of a task; all blocks are those of the first one."""
+        return Const(0, 0) if self.sweep.blocks > 1 else task.turn
+
+    def _knot(self, task: _Task) -> Any:
+        """Return the knot of a task, which is negative beyond the first one."""
+        block = task.turn * self.sweep.length if self.sweep.blocks > 1 else 0
+        return self.sweep.sweeps.links - 1 - task.position - block
+
+    def _exists(self, task: _Task) -> Any:
+        """Return whether a task has a knot. The last block may be shorter than the others."""
+        return self._knot(task) >= 0 if self.sweep.blocks > 1 else Const(1)
 
     def _kept(self, m: Module, value: Any, cycle: int, intervals: int) -> Any:
         """Return what a value was some intervals ago, taken in the last cycle in which a knot has it."""

@@ -114,7 +114,12 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
     "files",
     [
         ["test_faults.py::test_faults"],
-        long(["test_faults.py::test_faults", "test_driver.py", "test_boards.py::test_tasks_and_rollouts"]),
+        long(
+            [
+                *("test_faults.py::test_faults", "test_driver.py", "test_groups.py"),
+                "test_boards.py::test_tasks_and_rollouts",
+            ]
+        ),
     ],
     ids=["faults", "all"],
 )

@@ -204,6 +204,7 @@ flags = "-fsanitize=undefined -fno-sanitize-recover=all -O1 -DRBDHW_LANES=1".spl
 check_ends(Both(fixed(), flags))
 for seed in range(6, 10):
     check_any(Both(fixed(), flags), seed)
+check_any(Both(fixed(together=3), flags), 10)
 """
 
 

@@ -17,9 +17,9 @@ from benchmarks.solver_cores import ALPHAS, Build, solver_plans
 ARM = "iiwa14"
 
 BUILDS: tuple[Build, ...] = (
-    (ARM, "xcvu9p", 1, 52),
-    (ARM, "xcvu9p", 4, 280),
-    (ARM, "xck26", 32, 680),
+    Build(ARM, "xcvu9p", 1, 52),
+    Build(ARM, "xcvu9p", 4, 280),
+    Build(ARM, "xck26", 32, 680),
 )
 
 CORE = "one core"
@@ -41,13 +41,13 @@ def iteration_rows() -> Rows:
 
 
 def _builds() -> Iterator[Row]:
-    for (_, device, ii, sweep_ii), plan in solver_plans(BUILDS):
+    for build, plan in solver_plans(BUILDS):
         assert plan.solver is not None
         energy = plan.solver.energy(plan.clock_mhz)
         assert energy is not None
         microseconds = plan.solver.timing.iteration / plan.clock_mhz
-        interval = f" --sweep-ii {sweep_ii}" if sweep_ii else ""
-        yield _row(f"{device}, --ii {ii}{interval}", ALPHAS, microseconds, energy.watts)
+        interval = f" --sweep-ii {build.sweep_ii}" if build.sweep_ii else ""
+        yield _row(f"{build.target}, --ii {build.ii}{interval}", ALPHAS, microseconds, energy.watts)
 
 
 def _processor() -> Iterator[Row]:

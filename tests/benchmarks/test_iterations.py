@@ -4,10 +4,11 @@ import pytest
 
 from benchmarks import iterations
 from benchmarks.iterations import GPU, PROCESSOR, iteration_layout, iteration_rows
+from benchmarks.solver_cores import Build
 
 
 def test_lines_of_builds_of_one_core_and_of_a_gpu(monkeypatch):
-    monkeypatch.setattr(iterations, "BUILDS", (("toy", "xcvu9p", 4, None),))
+    monkeypatch.setattr(iterations, "BUILDS", (Build("toy", "xcvu9p", 4),))
     monkeypatch.setattr(iterations, "solver_row", lambda *_: dict.fromkeys(PROCESSOR.values(), 80.0))
     rows = iteration_rows()
     assert [row["step lengths"] for row in rows] == [8, 1, 1, 1, 1, 1]

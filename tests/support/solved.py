@@ -119,7 +119,7 @@ class Bench:
         return await self.results(), cycles
 
     async def solve_together(self, tasks):
-        """Return the results of the tasks of several problems (arguments of :meth:`start`), and the cycles."""
+        """Return the results of tasks, which are arguments of :meth:`start`, and their cycles."""
         for k, task in enumerate(tasks, 1):
             await self.start(*task, more=k < len(tasks))
         cycles, firsts = 1, []

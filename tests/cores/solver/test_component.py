@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rbdhw.cores.solver.component import SolverComponent
 from rbdhw.domain.sampling import sample
 from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond
@@ -367,6 +368,6 @@ def test_a_fixed_time_step():
 def test_cores_and_sweeps_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="core: has no dstep; a solver needs both"):
         component(fixed(), SimpleNamespace(names=("step",)), SWEEP_II)
-    two = replace(fixed().shape, problems=2)
+    two, sweep = replace(fixed().shape, problems=2), simulation().component.solver.sweep
     with pytest.raises(ValueError, match="sweep: 1 problems take turns; expected 2"):
-        component(SimpleNamespace(shape=two, sweep=fixed().sweep), core(), SWEEP_II)
+        SolverComponent(shape=two, sweep=sweep, core=core())

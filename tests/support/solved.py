@@ -61,8 +61,8 @@ def unpacked(words, bits):
 
 def component(fixed, core, sweep_ii, extra=None):
     """Return the solver of a bit-exact model around a core, with ``extra`` units of its sweep."""
-    sweeps, program, problems = fixed.sweep.sweeps, fixed.sweep.program, fixed.shape.problems
-    sweep = build_sweep(sweeps, program, target("xcvu9p"), sweep_ii, extra, problems=problems)
+    turns = {"problems": fixed.shape.problems, "blocks": fixed.shape.blocks}
+    sweep = build_sweep(fixed.sweep.sweeps, fixed.sweep.program, target("xcvu9p"), sweep_ii, extra, **turns)
     return SolverComponent(shape=fixed.shape, sweep=sweep, core=core)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -100,8 +100,9 @@ class SolverComponent(wiring.Component):
         self.forward = ForwardPass(timing=timing, slots=core.slots)
         self.expansion = Expansion(timing=timing, slots=core.slots)
         self.rows, self.curvatures = PolicyRows(timing=timing), Curvatures(timing=timing)
-        if sweep.between != shape.problems:
-            raise ValueError(f"sweep: {sweep.between} problems take turns; expected {shape.problems}")
+        if (sweep.between, sweep.blocks) != (shape.problems * shape.blocks, shape.blocks):
+            turns = f"{shape.problems} in {shape.blocks} blocks"
+            raise ValueError(f"sweep: {sweep.between} problems take turns; expected {turns}")
         self._regularisation = shape.inputs[REGULARISATION].format
         iterations, problems = range(shape.iterations + 1), range(shape.problems)
         super().__init__(
@@ -175,6 +176,8 @@ class SolverComponent(wiring.Component):
         self._load_goals(m)
         self._add_memories(m)
         self._take_policies(m)
+        self._ends_sweep = Signal(name="ends_sweep")
+        self._repeated = self._keep_values(m)
         with m.FSM(name="control"):
             self._begin(m)
             self._iterate(m)
@@ -332,8 +335,9 @@ class SolverComponent(wiring.Component):
     def _take_policies(self, m: Module) -> None:
         """Take the policy of each step, and note whether that of the first one is valid."""
         sweeper, rows = self.sweeper, self.rows
+        turn = sweeper.turn if self.shape.blocks == 1 else 0
         m.d.comb += [
-            sweeper.regularisation.eq(self._each("level")[sweeper.turn][: self._regularisation.width]),
+            sweeper.regularisation.eq(self._each("level")[turn][: self._regularisation.width]),
             rows.take.eq(sweeper.valid & (sweeper.knot != self.shape.knots)),
             rows.problem.eq(sweeper.problem),
             rows.step.eq(sweeper.knot),
@@ -406,6 +410,28 @@ class SolverComponent(wiring.Component):
             problem.done.eq(0),
         ]
 
+    def _keep_values(self, m: Module) -> Any:
+        """Keep the values with which blocks begin; return whether a sweep that ends has to be repeated.
+
+        The first sweep of a solution that follows none knows no values. It is repeated until those of the
+        last knots have reached all blocks. A sweep without a policy leaves the values before.
+        """
+        if self.shape.blocks == 1:
+            return Const(0)
+        (problem,), repeats = self._problems, Signal(range(self.shape.blocks), name="repeats")
+        known, bank, before = Signal(name="known"), Signal(name="value_bank"), Signal.like(problem.bank)
+        again = ~known & (repeats != self.shape.blocks - 1)
+        m.d.comb += [self.sweeper.bank.eq(bank), self.expansion.before.eq(Mux(known, before, problem.bank))]
+        with m.If(self._ends_sweep & again):
+            m.d.sync += [repeats.eq(repeats + 1), bank.eq(~bank)]
+        with m.Elif(self._ends_sweep):
+            m.d.sync += repeats.eq(0)
+            with m.If(self.forward.start):  # there is a policy
+                m.d.sync += [known.eq(1), bank.eq(~bank), before.eq(problem.bank)]
+        with m.Elif(self.ready & self.start & ~(self.warm & problem.usable)):
+            m.d.sync += known.eq(0)
+        return again
+
     def _iterate(self, m: Module) -> None:
         """Expand trajectories, sweep back beside that until there are policies, and follow these."""
         forward, expansion, sweeper, problems = self.forward, self.expansion, self.sweeper, self._problems
@@ -426,30 +452,38 @@ class SolverComponent(wiring.Component):
             m.d.comb += sweeper.start.eq(1)
             m.next = "SWEEPING"
         with m.State("SWEEPING"), m.If(sweeper.ready & ~self.rows.busy):
-            again, found = Signal(name="again"), Signal(name="found")
-            for k, each in enumerate(problems):
-                fails = expansion.failed[k]
-                with m.If(each.goes_on & fails):
-                    self._end(m, each, Solved.INDEFINITE, each.level)
-                with m.Elif(each.goes_on & ~each.swept):
-                    m.d.sync += each.usable.eq(0)
-                    with m.If(self._raise(m, each, Solved.INDEFINITE)):
-                        m.d.comb += again.eq(1)
-                with m.Elif(each.goes_on):
-                    m.d.comb += found.eq(1)
-            with m.If(again):
-                m.next = "SWEEP"
-            with m.Elif(found):
-                for k, each in enumerate(problems):
-                    with m.If(each.goes_on & each.swept & ~expansion.failed[k]):
-                        m.d.sync += [each.usable.eq(1), each.policies.eq(~each.policies)]
-                        m.d.sync += each.regularisation.eq(each.level)
-                m.d.comb += forward.start.eq(1)
-                m.next = "TRY"
-            with m.Else():
-                m.next = "READ"
+            m.d.comb += self._ends_sweep.eq(1)
+            m.next = "SWEEP"
+            with m.If(~self._repeated):
+                self._judge_sweep(m)
         with m.State("TRY"), m.If(~forward.busy):
             m.next = "LEAST"
+
+    def _judge_sweep(self, m: Module) -> None:
+        """Follow the policies of a sweep, unless one of them is missing and it is repeated."""
+        forward, expansion, problems = self.forward, self.expansion, self._problems
+        again, found = Signal(name="again"), Signal(name="found")
+        for k, each in enumerate(problems):
+            fails = expansion.failed[k]
+            with m.If(each.goes_on & fails):
+                self._end(m, each, Solved.INDEFINITE, each.level)
+            with m.Elif(each.goes_on & ~each.swept):
+                m.d.sync += each.usable.eq(0)
+                with m.If(self._raise(m, each, Solved.INDEFINITE)):
+                    m.d.comb += again.eq(1)
+            with m.Elif(each.goes_on):
+                m.d.comb += found.eq(1)
+        with m.If(again):
+            m.next = "SWEEP"
+        with m.Elif(found):
+            for k, each in enumerate(problems):
+                with m.If(each.goes_on & each.swept & ~expansion.failed[k]):
+                    m.d.sync += [each.usable.eq(1), each.policies.eq(~each.policies)]
+                    m.d.sync += each.regularisation.eq(each.level)
+            m.d.comb += forward.start.eq(1)
+            m.next = "TRY"
+        with m.Else():
+            m.next = "READ"
 
     def _choose(self, m: Module) -> None:
         """Keep the longest step among the cheapest trials of each problem, unless all cost more."""

@@ -103,7 +103,7 @@ class SolverCore:
         gains = sum(word.format.width for word in self.interface.words("plan").outputs if word.array == "K")
         goal = sum(word.format.width for word in (*shape.goal, *shape.limits))
         goal += sum(each.word.format.width for each in shape.curvatures)
-        rows = ((trajectory, (shape.alphas + 1) * (knots + 1)), (trajectory + gains, 2 * (knots + 1)))
+        rows = ((trajectory, self.timing.banks * (knots + 1)), (trajectory + gains, 2 * (knots + 1)))
         fabric = FABRICS[self.core.device.family]
         memories = (
             fabric.memory(width, shape.problems * of_one) for width, of_one in (*rows, (goal, 2 * knots))
@@ -123,7 +123,7 @@ class SolverCore:
 
 
 Build = Callable[[int, int, int | None], SweepArray]
-"""Builds a sweep with an interval and a number of spare accumulators, for a number of problems."""
+"""Builds a sweep with an interval and a number of spare accumulators, for so many turns or any number."""
 
 
 def build_solver(
@@ -140,44 +140,48 @@ def build_solver(
     shape, device = interface.solver, core.device
     assert shape is not None
 
-    def build(cycles: int, spare: int, problems: int | None) -> SweepArray:
+    def build(cycles: int, spare: int, turns: int | None) -> SweepArray:
         extra = {ArrayResource.ACCUMULATOR: spare}
-        return build_sweep(shape.sweeps, shape.program, device, cycles, extra, clock_mhz, problems)
+        problems = None if turns is None else shape.problems
+        knots = shape.sweeps, shape.program, device
+        return build_sweep(*knots, cycles, extra, clock_mhz, problems, shape.blocks)
 
     if interval is None:
         sweep = _soonest(build, shape)
     else:
         least = least_handover(shape.sweeps, shape.program, device, interval, clock_mhz)
-        sweep = _at_interval(build, interval, least, shape.problems)
+        sweep = _at_interval(build, interval, least, shape)
     solver = SolverCore(interface, sweep, core)
     _check_memory(solver)
     return solver
 
 
 def _soonest(build: Build, shape: SolverShape) -> SweepArray:
-    """Return a sweep with about the shortest interval for :data:`ACCUMULATORS` for each problem."""
-    terms, problems = sum(len(job.terms) for job in jobs(shape.program)), shape.problems
-    interval, tries = -(-max(terms // ACCUMULATORS, SHORTEST) // problems), 0
-    while (built := build(interval, SPARE_ACCUMULATORS, None)).between > problems:
-        cycles = max(-(-built.handed_on // problems), interval)
+    """Return a sweep with about the shortest interval for :data:`ACCUMULATORS` for each turn."""
+    terms, turns = sum(len(job.terms) for job in jobs(shape.program)), shape.problems * shape.blocks
+    interval, tries = -(-max(terms // ACCUMULATORS, SHORTEST) // turns), 0
+    while (built := build(interval, SPARE_ACCUMULATORS, None)).between > turns:
+        cycles = max(-(-built.handed_on // turns), interval)
         interval = cycles + tries * cycles // SLACK + 1
         tries += 1
-    return replace(built, problems=problems)
+    return replace(built, problems=shape.problems)
 
 
-def _at_interval(build: Build, interval: int, least: int, problems: int) -> SweepArray:
+def _at_interval(build: Build, interval: int, least: int, shape: SolverShape) -> SweepArray:
     """Return the sweep with the fewest accumulators at an interval, or refuse one that is too short.
 
     With any number of units a knot hands on after the ``least`` cycles.
     """
-    if interval * problems < least:
+    turns = shape.problems * shape.blocks
+    if interval * turns < least:
         reason = f"a knot hands results on after {least} cycles, with any number of units"
-        expected = f"an interval of at least {-(-least // problems)}"
-        raise InputError("sweep-ii", reason, expected, f"use --problems {-(-least // interval)}")
+        expected = f"an interval of at least {-(-least // turns)}"
+        option = "blocks" if shape.blocks > 1 else "problems"
+        raise InputError("sweep-ii", reason, expected, f"use --{option} {-(-least // interval)}")
     reason = ""
     for spare in SPARE_AT_INTERVAL:
         try:
-            return build(interval, spare, problems)
+            return build(interval, spare, turns)
         except InputError as error:
             if error.where != "ii":
                 raise

@@ -9,6 +9,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.cores.solver.knot_rows import KnotRows
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.rtl.layouts import split_words
 
@@ -19,7 +20,6 @@ class Curvatures(wiring.Component):
     def __init__(self, *, timing: SolverTiming) -> None:
         self.shape, self.sweep, self.turns = timing.shape, timing.sweep, timing.curvature_turns
         self.columns, shape = timing.curvature_columns, timing.shape
-        self._stride = self.sweep.between * self.sweep.rows_of_knot
         self.words = [each.word for each in shape.curvatures]
         column = {"row": Out(range(self.sweep.rows)), "data": Out(signed(self.sweep.width))}
         super().__init__(
@@ -40,17 +40,15 @@ class Curvatures(wiring.Component):
         m = Module()
         shape, sweep = self.shape, self.sweep
         turn, kept = Signal(range(self.turns), name="turn"), Signal.like(self.row, name="kept")
-        first, left = Signal(range(sweep.rows), name="first_row"), Signal(range(shape.problems * shape.knots))
+        rows, left = KnotRows(m, sweep), Signal(range(shape.problems * shape.knots))
         last = turn == self.turns - 1
         m.d.comb += self.busy.eq(1)
         with m.FSM(name="control"):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(0)
                 m.d.sync += [self.step.eq(shape.knots - 1), self.problem.eq(0)]
-                m.d.sync += [
-                    first.eq(sweep.row(shape.knots - 1, 0)),
-                    left.eq(shape.problems * shape.knots - 1),
-                ]
+                m.d.sync += left.eq(shape.problems * shape.knots - 1)
+                rows.reset()
                 with m.If(self.start):
                     m.next = "READ"
             with m.State("READ"):
@@ -58,10 +56,11 @@ class Curvatures(wiring.Component):
                 m.next = "WRITE"
             with m.State("WRITE"):
                 m.d.sync += turn.eq(Mux(last, 0, turn + 1))
-                self._write(m, turn, first, split_words(self.words, kept))
+                self._write(m, turn, rows, split_words(self.words, kept))
                 with m.If(last):
                     self._take(m, kept)
-                    m.d.sync += [first.eq(first + sweep.rows_of_knot), left.eq(left - 1)]
+                    rows.advance()
+                    m.d.sync += left.eq(left - 1)
                     with m.If(left == 0):
                         m.next = "IDLE"
         return m
@@ -72,21 +71,20 @@ class Curvatures(wiring.Component):
         with m.If(self.problem == self.shape.problems - 1):
             m.d.sync += [self.problem.eq(0), self.step.eq(self.step - 1)]
 
-    def _write(self, m: Module, turn: Any, first: Any, numbers: Mapping[str, Any]) -> None:
-        """Write a curvature of each column; ``first`` is the first row of the knot before the step."""
+    def _write(self, m: Module, turn: Any, rows: KnotRows, numbers: Mapping[str, Any]) -> None:
+        """Write a curvature of each column: of the knot of a step, or of the knot behind it."""
         sweep, enables = self.sweep, [Const(0)] * len(self.sweep.columns)
+        behind = Signal.like(rows.row, name="row_behind")
+        m.d.comb += behind.eq(rows.behind(rows.row, rows.begins))
         for column, items in self.columns.items():
-            rows = [sweep.places[each.number][0] for each in items]
-            offsets = [row - self._stride * each.of_next_knot for row, each in zip(rows, items, strict=True)]
+            places = Array(Const(sweep.places[each.number][0]) for each in items)
+            of_next = Array(Const(each.of_next_knot, 1) for each in items)
+            row = Mux(of_next[turn], behind, rows.row) + places[turn]
             enables[column] = turn < len(items)
             m.d.comb += [
-                getattr(self, f"write_row_{column}").eq(first + Array(map(_signed, offsets))[turn]),
+                getattr(self, f"write_row_{column}").eq(row),
                 getattr(self, f"write_data_{column}").eq(
                     Array(numbers[each.word.name] for each in items)[turn]
                 ),
             ]
         m.d.comb += self.write_enable.eq(Cat(enables))
-
-
-def _signed(number: int) -> Const:
-    return Const(number, signed(number.bit_length() + 1))

@@ -11,7 +11,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.cores.solver.timing import READ_IN, SolverTiming
+from rbdhw.cores.solver.knot_rows import KnotRows
+from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import core_payload, factor_values
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.delay import after, delay_line, delayed
@@ -36,19 +37,20 @@ class Expansion(wiring.Component):
         self.slots, self.latency = slots, timing.dstep
         shape, sweep = timing.shape, timing.sweep
         outputs = [word.format.width for word in shape.dstep.outputs]
-        self._stride = sweep.between * sweep.rows_of_knot
-        self.lanes, sources = timing.lanes, [*outputs, *(format_.width for format_ in shape.errors)]
+        formats = (*shape.errors, *shape.changes_of_state)
+        self.lanes, sources = timing.lanes, [*outputs, *(format_.width for format_ in formats)]
         factors = [factor.format.width for factor in shape.number_factors]
         self.scalers = [Scaler(items=lane.numbers, sources=sources, factors=factors) for lane in self.lanes]
-        problems, rows = shape.problems, shape.problems * (shape.alphas + 1) * (shape.knots + 1)
+        problems, rows = shape.problems, shape.problems * timing.banks * (shape.knots + 1)
         self.task_bits = sum(word.format.width for word in shape.step.inputs)
-        bank = Signal(range(shape.alphas + 1)).shape()
+        bank = Signal(range(timing.banks)).shape()
         super().__init__(
             {
                 "start": In(1),
                 # Of each problem, during an expansion.
                 "takes": In(problems),  # whether it takes part
                 "around": In(data.ArrayLayout(bank, problems)),  # the bank of the trajectory
+                "before": In(bank),  # that of the sweep whose values blocks begin with
                 "task": In(data.ArrayLayout(self.task_bits, problems)),  # the words of `step`
                 "busy": Out(1),
                 "ahead": Out(1),  # whether a sweep may begin: all knots are there before it reads them
@@ -75,6 +77,7 @@ class Expansion(wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
+        self._places = KnotRows(m, self.sweep)
         for k, scaler in enumerate(self.scalers):
             m.submodules[f"scaler_{k}"] = scaler
         self._turn = Signal(range(self.timing.period), name="turn")
@@ -82,14 +85,14 @@ class Expansion(wiring.Component):
         self._problem = Signal(range(self.shape.problems), name="problem")
         self._written = Signal(name="written")  # whether all numbers are
         begins = self._control(m)
-        task, here, behind = self._read(m)
+        task, here, behind, before = self._read(m)
         m.d.comb += [
             self.goal_problem.eq(self._problem),
             self.goal_step.eq(self._step),
             self.payload.eq(self._payload(task, here)),
             self.starts.eq(begins & self.takes.bit_select(self._problem, 1)),
         ]
-        self._scale(m, begins, self._brought(m, begins, task, here, behind))
+        self._scale(m, begins, self._brought(m, begins, task, (here, behind, before)))
         return m
 
     def _control(self, m: Module) -> Any:
@@ -110,7 +113,7 @@ class Expansion(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(0)
                 m.d.sync += [self._step.eq(shape.knots - 1), self._problem.eq(0)]
-                m.d.sync += [turn.eq(last + 1 - READ_IN), waits.eq(self.start)]
+                m.d.sync += [turn.eq(last + 1 - self.timing.read_in), waits.eq(self.start)]
                 with m.If(self.start):
                     m.d.sync += [self.failed.eq(0), self.ahead.eq(0)]
                     m.next = "RUN"
@@ -126,21 +129,30 @@ class Expansion(wiring.Component):
                 m.next = "IDLE"
         return begins
 
-    def _read(self, m: Module) -> tuple[Any, Any, Any]:
-        """Return the task of the step's problem, and the rows before and behind the step, which are read."""
-        shape, first, problem = self.shape, self.timing.period - READ_IN, self._problem
+    def _read(self, m: Module) -> tuple[Any, Any, Any, Any]:
+        """Return the task of the step's problem, and the rows before and behind the step, which are read.
+
+        The last one is that behind the step in the trajectory before.
+        """
+        shape, first, problem = self.shape, self.timing.period - self.timing.read_in, self._problem
         task = Signal(self.task_bits, name="task_of_problem")
         here, behind = Signal.like(self.row, name="here"), Signal.like(self.row, name="behind")
-        bank = problem * (shape.alphas + 1) + self.around[problem]
+        before, read_before = Signal.like(self.row, name="before_row"), Const(0)
+        if shape.blocks > 1:
+            read_before = self._turn == first + 2
+            with m.If(self._turn == first + 3):
+                m.d.sync += before.eq(self.row)
+        bank = problem * self.timing.banks + Mux(read_before, self.before, self.around[problem])
+        of_behind = (self._turn == first) | read_before
         m.d.comb += [
             task.eq(self.task[problem]),
-            self.read_row.eq(bank * (shape.knots + 1) + self._step + (self._turn == first)),
+            self.read_row.eq(bank * (shape.knots + 1) + self._step + of_behind),
         ]
         with m.If(self._turn == first + 1):
             m.d.sync += behind.eq(self.row)
         with m.If(self._turn == first + 2):
             m.d.sync += here.eq(self.row)
-        return split_words(shape.step.inputs, task), here, behind
+        return split_words(shape.step.inputs, task), here, behind, before
 
     def _payload(self, task: Mapping[str, Any], here: Any) -> Any:
         """Return the words of ``dstep`` in the core's slots."""
@@ -150,40 +162,52 @@ class Expansion(wiring.Component):
         named |= {word.name: row[word.name] for word in shape.taus}
         return core_payload(shape.dstep, {**task, **named}, self.slots)
 
-    def _brought(self, m: Module, begins: Any, task: Mapping[str, Any], here: Any, behind: Any) -> list[Any]:
+    def _brought(
+        self, m: Module, begins: Any, task: Mapping[str, Any], rows: tuple[Any, Any, Any]
+    ) -> list[Any]:
         """Return what belongs to a step when its derivatives are there.
 
-        These are the row of its numbers in the memory of the sweep, its problem, whether the sweep may begin
-        with it, whether it is the last one, and the factors and errors of its numbers.
+        These are the row of its numbers in the memory of the sweep, whether it begins a block, its problem,
+        whether the sweep may begin with it, whether it is the last one, and the factors and the sources of
+        its numbers but for derivatives.
         """
-        timing, sweep = self.timing, self.sweep
-        number, row = Signal(range(timing.steps), name="number"), Signal(range(sweep.rows), name="first_row")
+        timing, (here, behind, before) = self.timing, rows
+        number, places = Signal(range(timing.steps), name="number"), self._places
         with m.If(self.start):
-            m.d.sync += [number.eq(0), row.eq(self._stride)]
+            m.d.sync += number.eq(0)
+            places.reset()
         with m.Elif(begins):
-            m.d.sync += [number.eq(number + 1), row.eq(row + sweep.rows_of_knot)]
+            m.d.sync += number.eq(number + 1)
+            places.advance()
         goal = split_words(self.shape.goal, self.goal)
         factors = factor_values(self.shape.number_factors, {**task, **goal})
-        begun = [row, self._problem, number >= timing.ahead - 1, number == timing.steps - 1, factors]
+        starts, ends = number >= timing.ahead - 1, number == timing.steps - 1
+        begun = [Cat(each) for each in (places.row, places.begins, self._problem, starts, ends, factors)]
         errors = Cat(self._errors(m, (here, behind), goal))
-        begun = [Cat(each) for each in begun]
         kept = Signal(sum(map(len, begun)), name="begun")
         with m.If(begins):
             m.d.sync += kept.eq(Cat(begun))
+        sources = Cat(errors, self._changes(behind, before, kept[len(places.row)]))
         line = delay_line(
             m,
-            Cat(kept, errors),
+            Cat(kept, sources),
             self._turn == ERROR_CYCLES - 1,
             (timing.in_progress,),
             name="brought",
             memory_stages=MEMORY_STAGES,
         )
-        return split_sum(m, line[timing.in_progress], [*map(len, begun), len(errors)])
+        return split_sum(m, line[timing.in_progress], [*map(len, begun), len(sources)])
+
+    def _changes(self, behind: Any, before: Any, begins: Any) -> Any:
+        """Return how far the state behind the first step of a block has moved; other steps have zeros."""
+        rows = (split_words(self.shape.trajectory, row).values() for row in (behind, before))
+        triples = zip(self.shape.changes_of_state, *rows, strict=False)
+        return Cat(Mux(begins, (new - old)[: format_.width], 0) for format_, new, old in triples)
 
     def _scale(self, m: Module, begins: Any, brought: Sequence[Any]) -> None:
         """Keep the results of a step and what belongs to them, and write the numbers of both knots."""
-        *tag, factors, errors = brought
-        done, longest, sources = delayed(m, begins, self.latency), self.scalers[0], Cat(self.result, errors)
+        *tag, factors, others = brought
+        done, longest, sources = delayed(m, begins, self.latency), self.scalers[0], Cat(self.result, others)
         kept = [
             Signal(len(value), name=f"kept_{name}")
             for name, value in (("sources", sources), ("factors", factors), ("tag", Cat(tag)))
@@ -191,18 +215,18 @@ class Expansion(wiring.Component):
         with m.If(done):
             m.d.sync += [old.eq(new) for old, new in zip(kept, (sources, factors, Cat(tag)), strict=True)]
             with m.If(self.overflow):
-                m.d.sync += self.failed.bit_select(tag[1], 1).eq(1)
+                m.d.sync += self.failed.bit_select(tag[2], 1).eq(1)
         for scaler in self.scalers:
             m.d.comb += [scaler.start.eq(done), scaler.sources.eq(kept[0]), scaler.factors.eq(kept[1])]
         (then,) = after(m, LATENCY, tag=kept[2])
-        row, problem, is_ahead, is_last = split_sum(m, then, list(map(len, tag)))
+        row, begun, problem, is_ahead, is_last = split_sum(m, then, list(map(len, tag)))
         written = longest.valid & (longest.item == len(longest.items) - 1)
         m.d.comb += self._written.eq(written & is_last)
         with m.If(written & is_ahead):
             m.d.sync += self.ahead.eq(1)
         with m.If(Cat(each.valid & each.beyond for each in self.scalers).any()):
             m.d.sync += self.failed.bit_select(problem, 1).eq(1)
-        self._write(m, row)
+        self._write(m, row, self._places.behind(row, begun))
 
     def _errors(self, m: Module, rows: tuple[Any, Any], goal: Mapping[str, Any]) -> list[Any]:
         """Return the errors of all terms of the cost: of the state after a step, and of its forces."""
@@ -218,18 +242,21 @@ class Expansion(wiring.Component):
             for k, (term, reference) in enumerate(zip(shape.terms, references, strict=True))
         ]
 
-    def _write(self, m: Module, first: Any) -> None:
-        """Write numbers into their places in the sweep's memory; those that it does not read have none."""
+    def _write(self, m: Module, row: Any, behind: Any) -> None:
+        """Write numbers into their places in the sweep's memory; those that it does not read have none.
+
+        The numbers of a step's knot begin with a ``row``, and those of the knot behind it with another.
+        """
         places, enabled = self.sweep.places, list[Any]()
         for k, scaler in enumerate(self.scalers):
             items, turn = scaler.items, scaler.item
             rows = [places.get(item.name, (0, 0))[0] for item in items]
-            later = [self._stride if self.shape.is_of_next_knot(item.name) else 0 for item in items]
+            of_next = Array(Const(self.shape.is_of_next_knot(item.name), 1) for item in items)
             enables = [1 << places[item.name][1] if item.name in places else 0 for item in items]
             enabled.append(Mux(scaler.valid, Array(map(Const, enables))[turn], 0))
-            row = first - Array(map(Const, later))[turn] + Array(map(Const, rows))[turn]
+            place = Mux(of_next[turn], behind, row) + Array(map(Const, rows))[turn]
             m.d.comb += [
-                getattr(self, f"write_row_{k}").eq(row),
+                getattr(self, f"write_row_{k}").eq(place),
                 getattr(self, f"write_data_{k}").eq(scaler.word),
             ]
         m.d.comb += self.write_enable.eq(reduce(or_, enabled))

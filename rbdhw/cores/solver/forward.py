@@ -47,7 +47,7 @@ class ForwardPass(wiring.Component):
     def __init__(self, *, timing: SolverTiming, slots: tuple[int, ...]) -> None:
         self.timing, self.shape, self.slots, self.ii = timing, timing.shape, slots, timing.ii
         self.latency, self.late, shape = timing.step, timing.late, timing.shape
-        self.banks = shape.alphas + 1
+        self.banks = timing.banks
         self.feedback = FeedbackSum(feedback=shape.feedback, words=shape.trajectory)
         self.stage = StageCost(terms=shape.terms, words=shape.goal)
         self.before, self._fixed, self._after = timing.before, timing.forces, timing.after

@@ -25,7 +25,7 @@ A sweep waits for the first numbers, and a forward pass for the last policy."""
 
 
 READ_IN = 4
-"""The cycles in which an expansion reads the rows of a step and starts its derivatives."""
+"""The cycles in which an expansion reads two rows of a step and starts its derivatives."""
 
 
 class Lane(NamedTuple):
@@ -49,6 +49,14 @@ class SolverTiming:
     dstep: int
     ii: int
     late: int = 0
+
+    @property
+    def banks(self) -> int:
+        """The trajectories of a problem that are kept: the one that is followed, and trials.
+
+        With blocks there is the one before, too.
+        """
+        return self.shape.alphas + 1 + (self.shape.blocks > 1)
 
     # Forward passes
 
@@ -138,7 +146,12 @@ class SolverTiming:
     @property
     def period(self) -> int:
         """The cycles from a step to the next one in an expansion, or to that of the next problem."""
-        return -(-max(self.numbers, READ_IN) // self.ii) * self.ii
+        return -(-max(self.numbers, self.read_in) // self.ii) * self.ii
+
+    @property
+    def read_in(self) -> int:
+        """The cycles in which an expansion reads the rows of a step and starts its derivatives."""
+        return READ_IN + (self.shape.blocks > 1)
 
     @property
     def in_progress(self) -> int:
@@ -155,14 +168,16 @@ class SolverTiming:
         """The fewest steps that are expanded before a sweep begins, which then never reads before a write.
 
         Both take knots at equal distances. So a sweep that is behind at its first and at its last step is so
-        at all of them.
+        at all of them. Blocks begin in the middle of a horizon, so they wait for all steps.
         """
+        if self.shape.blocks > 1:
+            return self.steps
         return max(self.steps - (self.steps - 1) * self.interval // self.period, 1)
 
     @property
     def expansion(self) -> int:
         """The most cycles of an expansion until a sweep may begin."""
-        of_last = self.ii + self.dstep + self.numbers + LATENCY + 4
+        of_last = self.ii + self.dstep + self.numbers + LATENCY + self.read_in
         return self.period * (self.ahead - 1) + of_last
 
     @property
@@ -230,7 +245,14 @@ class SolverTiming:
         """The most cycles of an iteration whose sweep is not repeated."""
         return self.expansion + self.swept + self.forward_pass + self.choice
 
+    @property
+    def without_values(self) -> int:
+        """The most cycles by which an iteration takes longer that knows no values with which blocks begin."""
+        of_each = self.sweep.between * self.interval + self.sweep.cycles + self.policy + 1
+        return (self.shape.blocks - 1) * of_each
+
     def solution(self, iterations: int) -> int:
         """Return the most cycles of a solution in which no sweep is repeated."""
         first = max(self.first_pass, self.curvatures) + 2 + 2 * self.shape.problems + self.ii - 1
+        first += self.without_values if iterations else 0
         return first + iterations * self.iteration

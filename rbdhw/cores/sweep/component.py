@@ -36,8 +36,8 @@ class SweepComponent(wiring.Component):
     numbers stay for the next sweep. ``last`` are numbers that the last knot of each problem has from the
     beginning; all others are zero then.
 
-    The knots of one problem may be in blocks. Then blocks take turns in place of problems, and all but the one
-    of the last knots begin with what an earlier sweep handed on to them: what it wrote to ``bank``.
+    The knots of one problem may be in blocks. Then blocks take turns in place of problems, and all but the
+    one of the last knots begin with what an earlier sweep handed on to them: what it wrote to ``bank``.
     """
 
     def __init__(

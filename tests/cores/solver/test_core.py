@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -58,7 +59,7 @@ def test_spare_accumulators_make_a_short_interval_possible():
             raise InputError("ii", "late")
         return spare
 
-    assert solver_core._at_interval(build, 30, 60, 2) == 20
+    assert solver_core._at_interval(build, 30, 60, SimpleNamespace(problems=2, blocks=1)) == 20
     assert tried == [(30, 0, 2), (30, 4, 2), (30, 20, 2)]
 
 

@@ -84,14 +84,15 @@ class Expansion(wiring.Component):
         self._step = Signal(range(self.shape.knots), name="step")
         self._problem = Signal(range(self.shape.problems), name="problem")
         self._written = Signal(name="written")  # whether all numbers are
-        begins = self._control(m)
+        begins, takes = self._control(m), Signal(name="takes_part")
         task, here, behind, before = self._read(m)
         m.d.comb += [
             self.goal_problem.eq(self._problem),
             self.goal_step.eq(self._step),
             self.payload.eq(self._payload(task, here)),
-            self.starts.eq(begins & self.takes.bit_select(self._problem, 1)),
+            self.starts.eq(begins & takes),
         ]
+        m.d.sync += takes.eq(self.takes.bit_select(self._problem, 1))  # known long before a step begins
         self._scale(m, begins, self._brought(m, begins, task, (here, behind, before)))
         return m
 
@@ -102,13 +103,14 @@ class Expansion(wiring.Component):
         """
         shape, turn, last, begins = self.shape, self._turn, self.timing.period - 1, Signal(name="begins")
         runs, waits, moves = Signal(name="runs"), Signal(name="waits"), Signal(name="moves")
+        due = Signal(name="due")  # whether this is the last cycle of a turn
         m.d.comb += [
             self.busy.eq(1),
-            moves.eq(~waits | (turn != last) | self.phase_zero),
-            begins.eq(runs & moves & (turn == last)),
+            moves.eq(~waits | ~due | self.phase_zero),
+            begins.eq(runs & moves & due),
         ]
         with m.If(moves):
-            m.d.sync += turn.eq(Mux(turn == last, 0, turn + 1))
+            m.d.sync += [turn.eq(Mux(due, 0, turn + 1)), due.eq(turn == last - 1)]
         with m.FSM(name="control"):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(0)

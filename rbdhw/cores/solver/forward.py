@@ -56,7 +56,7 @@ class ForwardPass(wiring.Component):
         force_bits = sum(word.format.width for word in shape.taus)
         problems, rows = shape.problems, shape.problems * self.banks * (shape.knots + 1)
         self.task_bits = sum(word.format.width for word in shape.step.inputs)
-        bank, shift = Signal(range(self.banks)).shape(), Signal(range(shape.knots)).shape()
+        bank, shift = Signal(range(self.banks)).shape(), Signal(range(max(shape.knots, 2))).shape()
         super().__init__(
             {
                 "start": In(1),

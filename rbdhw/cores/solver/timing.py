@@ -167,12 +167,19 @@ class SolverTiming:
     def ahead(self) -> int:
         """The fewest steps that are expanded before a sweep begins, which then never reads before a write.
 
-        Both take knots at equal distances. So a sweep that is behind at its first and at its last step is so
-        at all of them. Blocks begin in the middle of a horizon, so they wait for all steps.
+        Both take knots at equal distances, but blocks begin in the middle of a horizon.
         """
-        if self.shape.blocks > 1:
-            return self.steps
-        return max(self.steps - (self.steps - 1) * self.interval // self.period, 1)
+        behind = (k - self._read(k) * self.interval // self.period for k in range(self.steps))
+        return 1 + max(0, *behind)
+
+    def _read(self, number: int) -> int:
+        """Return the intervals of the sweep until it first reads a number of a step of an expansion.
+
+        A step has numbers of its knot and of the knot behind it.
+        """
+        back, problem = divmod(number, self.shape.problems)
+        knots = self.shape.knots - back - 1, self.shape.knots - back
+        return min(self.sweep.row(knot, problem) // self.sweep.rows_of_knot for knot in knots)
 
     @property
     def expansion(self) -> int:

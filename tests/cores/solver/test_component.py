@@ -257,13 +257,22 @@ def test_numbers_that_exceed_their_formats_leave_the_policies_before():
     run(steps)
 
 
-@pytest.mark.parametrize("ii", [II, long(128)])
-def test_a_sweep_reads_no_number_before_it_is_written(ii):
-    """At the longer interval of the core a sweep takes its knots faster than they are expanded."""
-    model = fixed_solver("toy", 8, 1, ii=ii)
-    solver = component(model, core(ii=ii), SWEEP_II)
+@pytest.mark.parametrize(
+    ("ii", "sweep_ii", "turns", "waits"),
+    [
+        (II, SWEEP_II, {}, False),
+        long(128, SWEEP_II, {}, True),
+        long(1, 40, {"blocks": 3}, False),
+        (16, 40, {"blocks": 2}, True),
+        long(64, 40, {"together": 3}, True),
+    ],
+)
+def test_a_sweep_reads_no_number_before_it_is_written(ii, sweep_ii, turns, waits):
+    """A sweep may take its knots faster than they are expanded, and blocks begin in the middle."""
+    model = fixed_solver("toy", 8, 1, ii=ii, **turns)
+    solver = component(model, core(ii=ii), sweep_ii)
     timing, problem = solver.timing, solver_problem(model.model, 8, 0)
-    assert (timing.interval < timing.period) == (ii > II) == (timing.ahead > 1)
+    assert (timing.ahead > 1) == waits
     task, goal = model.task(problem, problem["tau"][0]), model.goal(problem)
     dut = SolverWithCore(solver)
 
@@ -276,7 +285,7 @@ def test_a_sweep_reads_no_number_before_it_is_written(ii):
                 if ctx.get(solver.expansion.write_enable[column]):
                     written[ctx.get(getattr(sweeper, f"write_row_{column}"))] = cycle
             if not ctx.get(sweeper.ready) and ctx.get(sweeper.slot) < solver.sweep.rows_of_knot:
-                read[ctx.get(sweeper.row)] = cycle
+                read.setdefault(ctx.get(sweeper.row), cycle)
             await ctx.tick()
             cycle += 1
         compare(model, await bench.results(), model.solve(task, goal, 1))

@@ -17,9 +17,10 @@ KNOTS, ALPHAS = 6, 4
 
 
 @remembered
-def fixed(number="fixed", time_step=None, together=1):
-    """Return a small solver of the toy, of so many problems ``together``."""
-    return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step, together=together)
+def fixed(number="fixed", time_step=None, together=1, blocks=1):
+    """Return a small solver of the toy, of so many problems ``together``, or with a sweep in blocks."""
+    sizes = {"together": together, "blocks": blocks}
+    return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step, **sizes)
 
 
 class Both:

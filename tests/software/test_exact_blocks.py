@@ -8,9 +8,17 @@ from rbdhw.protocol import GOAL
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
-from tests.software.test_exact_solver import check_arrays, check_loop
 from tests.support.compilers import COMPILERS, assert_no_warning
-from tests.support.exact_solvers import KNOTS, Both, check_any, check_ends, fixed, problem_of
+from tests.support.exact_solvers import (
+    KNOTS,
+    Both,
+    check_any,
+    check_arrays,
+    check_ends,
+    check_loop,
+    fixed,
+    problem_of,
+)
 from tests.support.fixed_solvers import STEP, fixed_solver
 
 

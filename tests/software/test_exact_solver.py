@@ -12,8 +12,7 @@ from rbdhw.explore.solver import solver_model
 from rbdhw.golden.evaluation import evaluate
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.packets import MALFORMED, OUTSIDE
-from rbdhw.model.solver_codec import decode_solution, goal_words, task_words
-from rbdhw.model.solver_session import SolverSession
+from rbdhw.model.solver_codec import goal_words, task_words
 from rbdhw.options.build import NUMBERS, BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import GOAL, PLAN, SOLVE
@@ -25,7 +24,17 @@ from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
 from tests.support.compilers import COMPILERS, assert_no_warning
-from tests.support.exact_solvers import KNOTS, Both, check_any, check_ends, fixed, problem_of, solve_arrays
+from tests.support.exact_solvers import (
+    KNOTS,
+    Both,
+    check_any,
+    check_arrays,
+    check_ends,
+    check_loop,
+    fixed,
+    problem_of,
+    solve_arrays,
+)
 from tests.support.fixed_solvers import STEP, fixed_solver
 from tests.support.mechanisms import mechanism
 
@@ -35,19 +44,6 @@ REFUSED = -1
 @pytest.fixture
 def both():
     return Both(fixed())
-
-
-def check_loop(both, seed, iterations):
-    """Compare solutions from rest, which follow one another by several shifts, with two goals."""
-    first, second = (problem_of(both.solver, 10 * seed + k) for k in range(2))
-    for problem in (first, second):
-        problem["v"] = np.zeros_like(problem["v"])
-    answer = both.solve(first, iterations)
-    assert (answer["solved"], answer["iterations"]) == (Solved.ITERATIONS, iterations)
-    assert answer["K[0,0]"] != 0
-    both.solve_last(first, 2, follow=seed)
-    followed = both.solve(second, 1, follow=both.knots - 1)
-    assert followed["cost"] != both.solve_last(second, 1)["cost"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -119,26 +115,6 @@ def test_malformed_packets(both):
     for name, number in {"iterations": -1, "warm": 2, "shift": KNOTS}.items():
         assert both.send(SOLVE, task | {name: np.array([number])})[0] == MALFORMED
     assert both.send(SOLVE, task)[0] == 0
-
-
-def check_arrays(solver):
-    """Compare solutions of problems in arrays with those of the model, converted by Python."""
-    exact, session, knots = ExactSolver(solver.model), SolverSession(solver.model), solver.shape.knots
-    takes = () if solver.shape.time_word is None else ("h",)
-    for seed, (iterations, follow) in enumerate([(3, None), (1, 2), (0, 0), (2, None), (4, knots - 1)]):
-        problem = problem_of(solver, seed)
-        problem["q"] = problem["q"] + 2.0 * np.pi * np.array(solver.model.domain.wraps)
-        problem["Q"] *= np.linspace(0.5, 1.5, knots + 1)[:, np.newaxis]
-        problem["x_ref"] = problem["x_ref"] * np.linspace(1.0, 0.8, knots + 1)[:, np.newaxis]
-        goal = solver.goal(problem)
-        session.respond(GOAL, goal_words(solver, goal))
-        _, solved = session.respond(SOLVE, task_words(solver, problem, iterations, follow))
-        _, plan = session.respond(PLAN, {"row": np.arange(knots + 1)})
-        expected = decode_solution(solver, problem, goal, solved, plan)
-        end, arrays = solve_arrays(exact, problem, iterations, follow, takes)
-        assert end == expected["status"]
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -1,10 +1,11 @@
 """Sweeps in blocks of knots: the bit-exact solver in C equals its model in every bit."""
 
+import numpy as np
 import pytest
 
-from rbdhw.model.solver_codec import goal_words
+from rbdhw.model.solver_codec import goal_words, plan_words
 from rbdhw.options.build import NUMBERS
-from rbdhw.protocol import GOAL
+from rbdhw.protocol import GOAL, PLAN
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
@@ -12,6 +13,7 @@ from tests.support.compilers import COMPILERS, assert_no_warning
 from tests.support.exact_solvers import (
     KNOTS,
     Both,
+    across_half_a_turn,
     check_any,
     check_arrays,
     check_ends,
@@ -80,6 +82,21 @@ def test_a_solution_without_a_policy_leaves_no_values(both):
 @pytest.mark.parametrize("number", NUMBERS)
 def test_problems_in_arrays(number):
     check_arrays(fixed(number, blocks=3))
+
+
+def test_joints_without_limits(tmp_path):
+    """The change of an angle that passes half a turn between two iterations is the short one."""
+    solver, problem = across_half_a_turn(tmp_path, blocks=3, before=0.001)
+    both = Both(solver)
+    both.solve(problem, 1)
+    _, knots = both.send(PLAN, plan_words(solver))
+    behind = np.array(solver.shape.block_starts) + 1
+    assert (np.sign(knots["plan.x[0]"][[0, *behind]]) == [1, -1, -1]).all()
+    for iterations in (2, 3):
+        assert both.solve_last(problem, iterations)["solved"] == Solved.ITERATIONS
+    both.solve_last(problem, 2, follow=1)
+    check_any(both, 0)
+    check_arrays(solver)
 
 
 def test_a_fixed_time_step():

@@ -8,17 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.explore.solver import solver_model
-from rbdhw.golden.evaluation import evaluate
-from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.solver_codec import goal_words, task_words
-from rbdhw.options.build import NUMBERS, BuildOptions
-from rbdhw.pipeline import plan_build
+from rbdhw.options.build import NUMBERS
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.robot.model import JointKind
-from rbdhw.robot.urdf import load_urdf
-from rbdhw.robots import path
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
@@ -27,6 +21,7 @@ from tests.support.compilers import COMPILERS, assert_no_warning
 from tests.support.exact_solvers import (
     KNOTS,
     Both,
+    across_half_a_turn,
     check_any,
     check_arrays,
     check_ends,
@@ -34,6 +29,7 @@ from tests.support.exact_solvers import (
     fixed,
     problem_of,
     solve_arrays,
+    solver_of,
 )
 from tests.support.fixed_solvers import STEP, fixed_solver
 from tests.support.mechanisms import mechanism
@@ -49,12 +45,6 @@ def both():
 @pytest.mark.parametrize("seed", range(4))
 def test_random_problems_cold_and_warm(both, seed):
     check_loop(both, seed, 1 + 2 * seed)
-
-
-def solver_of(robot, knots):
-    options = BuildOptions(("step", "dstep"), width=27, ii=4, samples=256)
-    solver = BuildOptions(("solve",), knots=knots, alphas=2, iterations=8)
-    return FixedSolver(solver_model(plan_build(robot, options).accelerator, solver))
 
 
 def test_three_joints():
@@ -124,15 +114,8 @@ def test_problems_in_arrays(number):
 
 def test_joints_without_limits(tmp_path):
     """Their angles and errors wrap, so the way to a goal behind half a turn is the short one."""
-    (tmp_path / "turning.urdf").write_text(path("toy").read_text().replace("revolute", "continuous"))
-    robot = load_urdf(tmp_path / "turning.urdf")
-    solver = solver_of(robot, KNOTS)
-    assert solver.model.domain.wraps == (True, True)
-    both, problem = Both(solver), problem_of(solver, 0)
-    q, still = np.array([np.pi - 0.05, 0.3]), np.zeros(2)
-    held = evaluate(robot, "id", {"q": q[np.newaxis], "v": still[np.newaxis], "a": still[np.newaxis]})["tau"]
-    problem |= {"q": q, "v": still, "h": np.array(0.02), "tau": np.tile(held, (KNOTS, 1))}
-    problem["x_ref"] = np.tile([0.05 - np.pi, 0.3, 0.0, 0.0], (KNOTS + 1, 1))
+    solver, problem = across_half_a_turn(tmp_path)
+    both, q = Both(solver), problem["q"]
     answer = both.solve(problem, 4)
     assert answer["solved"] == Solved.ITERATIONS
     exact = ExactSolver(solver.model)

@@ -4,9 +4,16 @@ import ctypes
 
 import numpy as np
 
+from rbdhw.explore.solver import solver_model
+from rbdhw.golden.evaluation import evaluate
+from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.solver_codec import decode_solution, goal_words, plan_words, task_words
 from rbdhw.model.solver_session import SolverSession
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import plan_build
 from rbdhw.protocol import FORCE_LIMITS, GOAL, PLAN, SOLVE
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.solving import Solved
 from tests.support.bit_exact import assert_same_bits, draw_words
@@ -21,6 +28,30 @@ def fixed(number="fixed", time_step=None, together=1, blocks=1):
     """Return a small solver of the toy, of so many problems ``together``, or with a sweep in blocks."""
     sizes = {"together": together, "blocks": blocks}
     return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step, **sizes)
+
+
+def solver_of(robot, knots, blocks=1):
+    """Return the solver of a build for any robot."""
+    options = BuildOptions(("step", "dstep"), width=27, ii=4, samples=256)
+    solver = BuildOptions(("solve",), knots=knots, alphas=2, iterations=8, blocks=blocks)
+    return FixedSolver(solver_model(plan_build(robot, options).accelerator, solver))
+
+
+def across_half_a_turn(folder, blocks=1, before=0.05):
+    """Return a solver of the toy without limits, and a problem whose goal is behind half a turn.
+
+    It begins so many radians ``before``.
+    """
+    (folder / "turning.urdf").write_text(path("toy").read_text().replace("revolute", "continuous"))
+    robot = load_urdf(folder / "turning.urdf")
+    solver = solver_of(robot, KNOTS, blocks)
+    assert solver.model.domain.wraps == (True, True)
+    q, still = np.array([np.pi - before, 0.3]), np.zeros(2)
+    held = evaluate(robot, "id", {"q": q[np.newaxis], "v": still[np.newaxis], "a": still[np.newaxis]})["tau"]
+    problem = problem_of(solver, 0)
+    problem |= {"q": q, "v": still, "h": np.array(0.02), "tau": np.tile(held, (KNOTS, 1))}
+    problem["x_ref"] = np.tile([0.05 - np.pi, 0.3, 0.0, 0.0], (KNOTS + 1, 1))
+    return solver, problem
 
 
 class Both:

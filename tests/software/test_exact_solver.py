@@ -164,6 +164,9 @@ check_ends(Both(fixed(), flags))
 for seed in range(6, 10):
     check_any(Both(fixed(), flags), seed)
 check_any(Both(fixed(together=3), flags), 10)
+check_ends(Both(fixed(blocks=3), flags))
+for seed in range(10, 13):
+    check_any(Both(fixed(blocks=3), flags), seed)
 """
 
 

@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "options.build": "errors protocol verilog_names robot.mounting",
     "options": (
         "errors runtime protocol verilog_names target board "
-        "robot.mounting robot.model robot.drives robot.loops"
+        "robot.mounting robot.model robot.drives robot.loops graph.knots"
     ),
     "options.arguments": "errors protocol board domain.overrides options",
     "delays": "",

@@ -205,7 +205,10 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
         program, h = sweep
         fixed = FixedSweep(sweeps_of(program, solver.knots), program, h, range(robot.nv))
         sizes = solver.alphas, solver.iterations, solver.problems, solver.blocks
-        model = with_solver(model, fixed, *sizes)
+        try:
+            model = with_solver(model, fixed, *sizes)
+        except InputError as error:
+            raise _damaged(directory / MANIFEST, error) from None
     _check_functions(_read_stream(manifest).functions, model.interface.codes, directory / MANIFEST)
     return Design(**vars(model), manifest=manifest, verilog=verilog, companions=companions)
 

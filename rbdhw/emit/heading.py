@@ -37,6 +37,7 @@ _DEFAULTS = {
     "means": False,
     "iterations": DEFAULT_ITERATIONS,
     "problems": 1,
+    "blocks": 1,
     "parameters_by": BY_TASK,
     "parameter_sets": 1,
     "streams": 1,

@@ -66,6 +66,8 @@ def print_manifest(manifest: Manifest, output: Path) -> None:
     solver = manifest.stream.solver
     if solver is not None and solver.problems > 1:
         print_text(f"solve: {solver.problems} problems together", INDENT)
+    if solver is not None and solver.blocks > 1:
+        print_text(f"solve: {solver.blocks} blocks of knots", INDENT)
     if manifest.cores > 1:
         print_parts(manifest)
         return

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rbdhw.errors import InputError
 from rbdhw.graph.sweeps import Carried, Given, Sweeps
 
 Array = NDArray[Any]
@@ -32,6 +33,21 @@ def block_starts(steps: int, blocks: int) -> list[int]:
 def block_length(steps: int, blocks: int) -> int:
     """Return the most knots of a block."""
     return -(-(steps + 1) // blocks)
+
+
+def check_blocks(steps: int, blocks: int) -> None:
+    """Refuse a number of blocks of which some have no knots; InputError names lower ones."""
+    if not _has_knots(steps, blocks):
+        fewer = [str(count) for count in range(1, blocks) if _has_knots(steps, count)]
+        reason = (
+            f"{steps} steps do not make {blocks} blocks of the same number of knots, but for the last one"
+        )
+        raise InputError("blocks", reason, f"fewer, such as {', '.join(fewer)}")
+
+
+def _has_knots(steps: int, blocks: int) -> bool:
+    """Return whether each block has a knot."""
+    return min(block_starts(steps, blocks), default=0) >= 0
 
 
 def sweep_knots(

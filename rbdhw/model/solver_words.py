@@ -8,9 +8,10 @@ from dataclasses import replace
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.knots import REGULARISATION
+from rbdhw.fixed.knots import MOVED, REGULARISATION
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.solver import REGULARISATION_BITS, SolverShape
+from rbdhw.graph.knots import check_blocks
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.interface import FunctionWords
@@ -33,9 +34,12 @@ def with_solver(
 ) -> AcceleratorModel:
     """Return an accelerator of ``step`` and ``dstep`` that also solves up to ``problems`` together.
 
-    Raises InputError as :func:`check_solved`.
+    Raises InputError as :func:`check_solved`, and if the sweep cannot be in so many ``blocks``.
     """
     check_solved(model.robot)
+    check_blocks(sweep.sweeps.links - 1, blocks)
+    if blocks > 1 and not any(word.array == MOVED for word in sweep.taken):
+        raise InputError("blocks", "the sweep takes no values of an earlier one", "1")
     interface = model.interface
     step, dstep, forces = interface.words("step"), interface.words("dstep"), tuple(sweep.forces)
     fixed = model.robot.time_step

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from rbdhw.errors import InputError
+from rbdhw.graph.knots import check_blocks
 from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
 from rbdhw.options.table import BY_NAME, OPTIONS
 from rbdhw.protocol import FUNCTIONS, GAINS, MPPI, SOLVE
@@ -173,6 +174,8 @@ def _check_solver_core(options: BuildOptions) -> None:
         raise InputError("streams", "a solver answers on the only pair of streams", "1")
     if options.mix:
         raise InputError("mix", "does not choose cores for a solver", remedy="use --cores")
+    assert options.knots is not None
+    check_blocks(options.knots, options.blocks)
     homes = [request for request in options.cores if {"step", "dstep"}.intersection(request.functions)]
     if len(homes) > 1 or max([options.copies, *(request.copies for request in homes)]) > 1:
         remedy = "give step and dstep one core without copies"

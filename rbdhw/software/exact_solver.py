@@ -17,6 +17,7 @@ from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, TOLERANCE_BITS, Factor
+from rbdhw.graph.knots import block_length
 from rbdhw.graph.sweeps import Carried
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
@@ -54,9 +55,11 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     time_word = {"place": tables.task[time.name]} if time is not None else None
     values = {"heading": heading, "shape": shape, "counts": tables.counts, "time_word": time_word}
     values |= {"several": shape.problems > 1, "solvers": "solver" if shape.problems == 1 else "solvers"}
+    values["blocked"] = shape.blocks > 1
     source = fill(
         SOLVER_SOURCE,
         **values,
+        block_knots=block_length(shape.knots, shape.blocks),
         **command_parts(),
         converts=int(model.interface.converts),
         units=tables.units.text(),
@@ -144,6 +147,8 @@ class _Tables:
             "carried_results": list(self._carried.values()),
             "pivot_places": self._pivots,
         }
+        if shape.blocks > 1:
+            tables["moved_widths"] = [each.width for each in shape.changes_of_state]
         structures: dict[str, Rows] = {
             "term terms": term_rows(shape.terms, shape.references, self.goal),
             "next next_words": next_rows(shape.state, shape.step),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.design.digests import AFRESH, AGAIN, MANIFEST, read_manifest, seal
+from rbdhw.design.digests import AFRESH, AGAIN, MANIFEST, read_manifest
 from rbdhw.design.folder import read, write
 from rbdhw.design.manifest import read_manifest as read_description
 from rbdhw.design.packet_layout import packet_entries
@@ -21,6 +21,7 @@ from rbdhw.model.program_interface import program_interface
 from rbdhw.robot.model import JointKind
 from rbdhw.runtime.build_folder import make_build_folder
 from tests.support.designs import assert_same, rail_design, with_program
+from tests.support.resealed import reseal
 
 
 @pytest.fixture
@@ -299,12 +300,6 @@ def test_a_missing_folder_or_file_is_named(folder):
     (folder / "model.json").unlink()
     expected = f"{folder / 'model.json'}: no such file; expected a folder that `rbdhw generate` wrote"
     assert refusal_of(read, folder) == expected
-
-
-def reseal(folder, manifest):
-    """Write a manifest with the digests of the present files, as another version of the package could."""
-    files = {name: (folder / name).read_bytes() for name in FILES if name != MANIFEST}
-    (folder / MANIFEST).write_text(json.dumps(seal(manifest, files)))
 
 
 def damage_and_read(folder, name, change):

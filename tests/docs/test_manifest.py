@@ -40,6 +40,7 @@ BUILDS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("toy", {"functions": ("rk4",), "ii": 4, "width": 18, "share_stages": "loop", "stream_clock_mhz": 50.0}),
     ("toy", {"functions": ("rollout",), "ii": 4, "width": 18, "rollout": ("samples", "gains"), "hold": 2}),
     ("toy", {"functions": ("solve",), "ii": 8, "width": 18, "knots": 2, "alphas": 1, "problems": 2}),
+    ("toy", {"functions": ("solve",), "ii": 8, "width": 18, "knots": 2, "alphas": 1, "blocks": 2}),
     ("toy", {"functions": ("mppi",), "ii": 4, "width": 18, "horizon": 4, "cost_rows": 1}),
     ("toy", LOADS),
     ("toy", {"functions": ("impulse",), "ii": 4, "width": 18, "mounting": TOUCHING}),

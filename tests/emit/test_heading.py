@@ -45,8 +45,9 @@ def test_the_digest_is_that_of_the_inputs():
     assert len({one, seed, samples}) == 3
 
 
-def test_the_digest_counts_several_problems():
+def test_the_digest_counts_several_problems_and_blocks():
     plan = plan_build(load_urdf(path("toy")), OPTIONS)
     robot, domain = plan.accelerator.robot, plan.accelerator.domain
     several = {digest(robot, domain, replace(OPTIONS, problems=problems)) for problems in (1, 2, 3)}
-    assert len(several) == 3
+    several |= {digest(robot, domain, replace(OPTIONS, blocks=blocks)) for blocks in (1, 2, 3)}
+    assert len(several) == 5

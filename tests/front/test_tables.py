@@ -148,13 +148,16 @@ def cells(lines):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
 
 
-def test_problems_together(lines):
-    """Builds of one problem say nothing."""
+@pytest.mark.parametrize(
+    ("name", "text"), [("problems", "solve: 3 problems together"), ("blocks", "solve: 3 blocks of knots")]
+)
+def test_problems_together_and_blocks_of_knots(lines, name, text):
+    """Builds of one problem, or one block, say nothing."""
     solver = {"knots": 4, "alphas": 2, "iterations": 8}
-    for problems, said in ((1, False), (3, True)):
-        stream = DATA["stream"] | {"solver": solver | {"problems": problems}}
+    for count, said in ((1, False), (3, True)):
+        stream = DATA["stream"] | {"solver": solver | {name: count}}
         design = Manifest.model_validate(DATA | {"stream": stream})
-        assert ("solve: 3 problems together" in lines(print_manifest, design, Path("arm"))) == said
+        assert (text in lines(print_manifest, design, Path("arm"))) == said
 
 
 def test_a_design(lines):

@@ -7,7 +7,7 @@ import pytest
 
 from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.knot_step import record_sweep
-from rbdhw.golden.riccati import sweep_back
+from rbdhw.golden.riccati import Expansion, sweep_back
 from rbdhw.graph.graph import Op
 from rbdhw.model.knot_numbers import knot_numbers
 from rbdhw.robot.model import JointKind
@@ -51,6 +51,87 @@ def test_a_sweep_of_the_graph_equals_dense_matrices(make, held, regularisation):
     )  # a weight of 1e8 holds
 
 
+def cost_to_go(expansion, first, regularisation):
+    """Return Hessian and gradient of the least cost of knots from ``first`` on, by the state there.
+
+    All forces are eliminated at once, as part of one quadratic function.
+    """
+    A, B = expansion.A[first:], expansion.B[first:]
+    steps, size, m = B.shape
+    states = [np.eye(size, size + steps * m)]
+    for k in range(steps):
+        states.append(A[k] @ states[-1])
+        states[-1][:, size + k * m : size + (k + 1) * m] += B[k]
+    weights = np.hstack([np.zeros(size), (expansion.force_weight[first:] + regularisation).ravel()])
+    costs = list(zip(states, expansion.hessian[first:], expansion.gradient[first:], strict=True))
+    hessian = np.diag(weights) + sum(x.T @ V @ x for x, V, _ in costs)
+    gradient = np.hstack([np.zeros(size), expansion.force_gradient[first:].ravel()])
+    gradient += sum(x.T @ slope for x, _, slope in costs)
+    by_force = np.linalg.solve(hessian[size:, size:], hessian[size:, :size])
+    return (
+        hessian[:size, :size] - hessian[:size, size:] @ by_force,
+        gradient[:size] - by_force.T @ gradient[size:],
+    )
+
+
+def before(expansion, start, hessian, gradient):
+    """Return the steps of an expansion up to the knot behind ``start``, whose cost is this one."""
+    return Expansion(
+        expansion.A[: start + 1],
+        expansion.B[: start + 1],
+        np.vstack([expansion.gradient[: start + 1], gradient]),
+        np.concatenate([expansion.hessian[: start + 1], hessian[np.newaxis]]),
+        expansion.force_gradient[: start + 1],
+        expansion.force_weight[: start + 1],
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        toy,
+        lambda: mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [-1, 0], 4),
+        long(lambda: mechanism([JointKind.PLANAR, JointKind.REVOLUTE], [-1, 0], 2)),
+        long(lambda: load_urdf(path("iiwa14"))),
+    ],
+)
+@pytest.mark.parametrize("starts", [(2,), (3, 1), (0,)])
+def test_blocks_begin_with_the_moved_values_of_another_trajectory(make, starts):
+    """They equal dense sweeps whose last cost is that of the knots behind, as seen from the present state."""
+    robot, regularisation = make(), 1e-2
+    last, now = (random_expansion(robot, KNOTS, seed) for seed in (3, 4))
+    sweeps = record_sweep(robot, KNOTS, moves=True)
+    values = dict.fromkeys(starts)
+    policy_of_graph(robot, sweeps, last, regularisation, (), values)
+    changes = np.random.default_rng(5).uniform(-0.3, 0.3, now.gradient.shape)
+    policy = policy_of_graph(robot, sweeps, now, regularisation, (), values, changes)
+    for start, end in zip(starts, (*starts[1:], -1), strict=True):
+        hessian, gradient = cost_to_go(last, start + 1, regularisation)
+        block = before(now, start, hessian, gradient + hessian @ changes[start + 1])
+        expected, own = sweep_back(block, regularisation), slice(end + 1, start + 1)
+        for x, y in ((policy.gains, expected.gains), (policy.changes, expected.changes)):
+            np.testing.assert_allclose(x[own], y[own], rtol=0.0, atol=1e-8 * np.abs(y).max())
+    whole, behind = sweep_back(now, regularisation), slice(starts[0] + 1, None)
+    np.testing.assert_allclose(policy.gains[behind], whole.gains[behind], rtol=0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize("make", [toy, lambda: mechanism([JointKind.SPHERICAL], [-1], 4)])
+def test_blocks_with_exact_values_that_have_not_moved_change_nothing(make):
+    """The same bits; the values that a sweep hands out are those that it hands on."""
+    robot = make()
+    expansion, starts = random_expansion(robot, KNOTS, 3), (3, 1, 0)
+    sweeps = record_sweep(robot, KNOTS, moves=True)
+    whole, values = policy_of_graph(robot, sweeps, expansion, 1e-2), dict.fromkeys(starts)
+    first = policy_of_graph(robot, sweeps, expansion, 1e-2, (), values)
+    handed = {knot: dict(words) for knot, words in values.items()}
+    again = policy_of_graph(robot, sweeps, expansion, 1e-2, (), values)
+    for policy in (first, again):
+        np.testing.assert_array_equal(policy.gains, whole.gains)
+        np.testing.assert_array_equal(policy.changes, whole.changes)
+    np.testing.assert_equal(values, handed)
+    assert_equal(whole, sweep_back(expansion, 1e-2))
+
+
 def test_costs_that_are_not_coupled_take_a_diagonal():
     robot = toy()
     expansion = random_expansion(robot, KNOTS, 3)
@@ -78,6 +159,8 @@ def test_operations_of_an_arm():
     assert multiplications(sweep.step) == 4_641
     assert sweep.step.count(Op.ADD) <= 4_500
     assert sweep.step.count(Op.RECIPROCAL) == 7
+    (moving,) = record_sweep(load_urdf(path("iiwa14")), KNOTS, moves=True).sweeps
+    assert multiplications(moving.step) == 4_641 + 14 * 14
 
 
 def test_costs_that_join_velocities_are_refused():

@@ -37,6 +37,17 @@ IDLE = [
     ({"iterations": 5}, "iterations: the build has no solver; use --functions solve"),
     ({"problems": 2}, "problems: the build has no solver; use --functions solve"),
     ({"functions": ("solve",), "target": "c", "problems": 2}, "problems: software takes any number of"),
+    ({"blocks": 2}, "blocks: the build has no solver; use --functions solve"),
+    ({"functions": ("solve",), "target": "c", "blocks": 2}, "blocks: software sweeps back through all knots"),
+    (
+        {"functions": ("solve",), "problems": 2, "blocks": 2},
+        "blocks: several problems take turns in the sweep; expected none; leave --blocks or --problems out",
+    ),
+    (
+        {"functions": ("solve",), "knots": 4, "blocks": 4},
+        "blocks: 4 steps do not make 4 blocks of the same number of knots, but for the last one; "
+        "expected fewer, such as 1, 2, 3",
+    ),
     ({"sweep_ii": 100}, "sweep-ii: the build has no solver; use --functions solve"),
     ({"functions": ("solve",), "target": "c", "sweep_ii": 100}, "sweep-ii: has no effect with --target c"),
     ({"functions": ("solve",), "target": "c", "iterations": 5}, "iterations: software takes the number of"),
@@ -85,6 +96,7 @@ def test_an_option_that_changes_nothing_is_refused(options, text):
         SOLVE | {"knots": 5, "alphas": 2, "mounting": Mounting("floating", frames=("tip",))},
         {"functions": ("solve",), "sweep_ii": 100},
         {"functions": ("solve",), "problems": 3},
+        {"functions": ("solve",), "knots": 4, "blocks": 5},
         {"mounting": Mounting(parameters="payload"), "parameters_by": "load", "parameter_sets": 2},
         {"share_stages": "off", "share_limbs": "off"},
         {

@@ -34,6 +34,23 @@ def test_every_sweep_of_a_solver_is_observed():
     assert numbers[0]["g[0]"].shape == (KNOTS + 1,)
 
 
+def test_the_changes_of_a_trajectory_are_observed_at_the_first_knots_of_blocks():
+    """Those of the knot behind; the first sweep of a problem has none."""
+    starts, problem = (2, 0), random_problem(toy(), KNOTS, 1, rows=0) | {"v": np.zeros(2)}
+    numbers = solver_numbers(toy(), [problem, problem], (0, 1), starts=starts)
+    moved = np.array([[each[f"moved[{i}]"] for i in range(4)] for each in numbers])
+    half = len(numbers) // 2
+    assert half > 1
+    assert not moved[[0, half]].any()
+    np.testing.assert_array_equal(moved[:half], moved[half:])
+    np.testing.assert_array_equal(np.flatnonzero(moved.any(axis=(0, 1))), sorted(starts))
+    first = solve(toy(), problem, 0, 6, 1e-9)["states"]
+    second = solve(toy(), problem, 1, 6, 1e-9)["states"]
+    units = np.array([1.0, 1.0, STEP, STEP])
+    for start in starts:
+        np.testing.assert_allclose(moved[1][:, start], units * (second - first)[start + 1], atol=1e-12)
+
+
 def test_a_derivative_that_is_a_rounding_error_in_all_knots_is_zero():
     """One that is small in some of them, and other numbers, stay."""
     first = {

@@ -8,24 +8,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.explore.solver import solver_model
-from rbdhw.golden.evaluation import evaluate
-from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.packets import MALFORMED, OUTSIDE
-from rbdhw.model.solver_codec import decode_solution, goal_words, task_words
-from rbdhw.model.solver_session import SolverSession
-from rbdhw.options.build import NUMBERS, BuildOptions
-from rbdhw.pipeline import plan_build
+from rbdhw.model.solver_codec import goal_words, task_words
+from rbdhw.options.build import NUMBERS
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.robot.model import JointKind
-from rbdhw.robot.urdf import load_urdf
-from rbdhw.robots import path
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
 from tests.support.compilers import COMPILERS, assert_no_warning
-from tests.support.exact_solvers import KNOTS, Both, check_any, check_ends, fixed, problem_of, solve_arrays
+from tests.support.exact_solvers import (
+    KNOTS,
+    Both,
+    across_half_a_turn,
+    check_any,
+    check_arrays,
+    check_ends,
+    check_loop,
+    fixed,
+    problem_of,
+    solve_arrays,
+    solver_of,
+)
 from tests.support.fixed_solvers import STEP, fixed_solver
 from tests.support.mechanisms import mechanism
 
@@ -37,28 +42,9 @@ def both():
     return Both(fixed())
 
 
-def check_loop(both, seed, iterations):
-    """Compare solutions from rest, which follow one another by several shifts, with two goals."""
-    first, second = (problem_of(both.solver, 10 * seed + k) for k in range(2))
-    for problem in (first, second):
-        problem["v"] = np.zeros_like(problem["v"])
-    answer = both.solve(first, iterations)
-    assert (answer["solved"], answer["iterations"]) == (Solved.ITERATIONS, iterations)
-    assert answer["K[0,0]"] != 0
-    both.solve_last(first, 2, follow=seed)
-    followed = both.solve(second, 1, follow=both.knots - 1)
-    assert followed["cost"] != both.solve_last(second, 1)["cost"]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_random_problems_cold_and_warm(both, seed):
     check_loop(both, seed, 1 + 2 * seed)
-
-
-def solver_of(robot, knots):
-    options = BuildOptions(("step", "dstep"), width=27, ii=4, samples=256)
-    solver = BuildOptions(("solve",), knots=knots, alphas=2, iterations=8)
-    return FixedSolver(solver_model(plan_build(robot, options).accelerator, solver))
 
 
 def test_three_joints():
@@ -121,26 +107,6 @@ def test_malformed_packets(both):
     assert both.send(SOLVE, task)[0] == 0
 
 
-def check_arrays(solver):
-    """Compare solutions of problems in arrays with those of the model, converted by Python."""
-    exact, session, knots = ExactSolver(solver.model), SolverSession(solver.model), solver.shape.knots
-    takes = () if solver.shape.time_word is None else ("h",)
-    for seed, (iterations, follow) in enumerate([(3, None), (1, 2), (0, 0), (2, None), (4, knots - 1)]):
-        problem = problem_of(solver, seed)
-        problem["q"] = problem["q"] + 2.0 * np.pi * np.array(solver.model.domain.wraps)
-        problem["Q"] *= np.linspace(0.5, 1.5, knots + 1)[:, np.newaxis]
-        problem["x_ref"] = problem["x_ref"] * np.linspace(1.0, 0.8, knots + 1)[:, np.newaxis]
-        goal = solver.goal(problem)
-        session.respond(GOAL, goal_words(solver, goal))
-        _, solved = session.respond(SOLVE, task_words(solver, problem, iterations, follow))
-        _, plan = session.respond(PLAN, {"row": np.arange(knots + 1)})
-        expected = decode_solution(solver, problem, goal, solved, plan)
-        end, arrays = solve_arrays(exact, problem, iterations, follow, takes)
-        assert end == expected["status"]
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(array, expected[name], err_msg=name)
-
-
 @pytest.mark.parametrize("number", NUMBERS)
 def test_problems_in_arrays(number):
     check_arrays(fixed(number))
@@ -148,15 +114,8 @@ def test_problems_in_arrays(number):
 
 def test_joints_without_limits(tmp_path):
     """Their angles and errors wrap, so the way to a goal behind half a turn is the short one."""
-    (tmp_path / "turning.urdf").write_text(path("toy").read_text().replace("revolute", "continuous"))
-    robot = load_urdf(tmp_path / "turning.urdf")
-    solver = solver_of(robot, KNOTS)
-    assert solver.model.domain.wraps == (True, True)
-    both, problem = Both(solver), problem_of(solver, 0)
-    q, still = np.array([np.pi - 0.05, 0.3]), np.zeros(2)
-    held = evaluate(robot, "id", {"q": q[np.newaxis], "v": still[np.newaxis], "a": still[np.newaxis]})["tau"]
-    problem |= {"q": q, "v": still, "h": np.array(0.02), "tau": np.tile(held, (KNOTS, 1))}
-    problem["x_ref"] = np.tile([0.05 - np.pi, 0.3, 0.0, 0.0], (KNOTS + 1, 1))
+    solver, problem = across_half_a_turn(tmp_path)
+    both, q = Both(solver), problem["q"]
     answer = both.solve(problem, 4)
     assert answer["solved"] == Solved.ITERATIONS
     exact = ExactSolver(solver.model)
@@ -205,6 +164,9 @@ check_ends(Both(fixed(), flags))
 for seed in range(6, 10):
     check_any(Both(fixed(), flags), seed)
 check_any(Both(fixed(together=3), flags), 10)
+check_ends(Both(fixed(blocks=3), flags))
+for seed in range(10, 13):
+    check_any(Both(fixed(blocks=3), flags), seed)
 """
 
 

@@ -4,9 +4,16 @@ import ctypes
 
 import numpy as np
 
-from rbdhw.model.solver_codec import goal_words, plan_words, task_words
+from rbdhw.explore.solver import solver_model
+from rbdhw.golden.evaluation import evaluate
+from rbdhw.model.fixed_solver import FixedSolver
+from rbdhw.model.solver_codec import decode_solution, goal_words, plan_words, task_words
 from rbdhw.model.solver_session import SolverSession
+from rbdhw.options.build import BuildOptions
+from rbdhw.pipeline import plan_build
 from rbdhw.protocol import FORCE_LIMITS, GOAL, PLAN, SOLVE
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.solving import Solved
 from tests.support.bit_exact import assert_same_bits, draw_words
@@ -17,9 +24,34 @@ KNOTS, ALPHAS = 6, 4
 
 
 @remembered
-def fixed(number="fixed", time_step=None, together=1):
-    """Return a small solver of the toy, of so many problems ``together``."""
-    return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step, together=together)
+def fixed(number="fixed", time_step=None, together=1, blocks=1):
+    """Return a small solver of the toy, of so many problems ``together``, or with a sweep in blocks."""
+    sizes = {"together": together, "blocks": blocks}
+    return fixed_solver("toy", KNOTS, ALPHAS, number=number, time_step=time_step, **sizes)
+
+
+def solver_of(robot, knots, blocks=1):
+    """Return the solver of a build for any robot."""
+    options = BuildOptions(("step", "dstep"), width=27, ii=4, samples=256)
+    solver = BuildOptions(("solve",), knots=knots, alphas=2, iterations=8, blocks=blocks)
+    return FixedSolver(solver_model(plan_build(robot, options).accelerator, solver))
+
+
+def across_half_a_turn(folder, blocks=1, before=0.05):
+    """Return a solver of the toy without limits, and a problem whose goal is behind half a turn.
+
+    It begins so many radians ``before``.
+    """
+    (folder / "turning.urdf").write_text(path("toy").read_text().replace("revolute", "continuous"))
+    robot = load_urdf(folder / "turning.urdf")
+    solver = solver_of(robot, KNOTS, blocks)
+    assert solver.model.domain.wraps == (True, True)
+    q, still = np.array([np.pi - before, 0.3]), np.zeros(2)
+    held = evaluate(robot, "id", {"q": q[np.newaxis], "v": still[np.newaxis], "a": still[np.newaxis]})["tau"]
+    problem = problem_of(solver, 0)
+    problem |= {"q": q, "v": still, "h": np.array(0.02), "tau": np.tile(held, (KNOTS, 1))}
+    problem["x_ref"] = np.tile([0.05 - np.pi, 0.3, 0.0, 0.0], (KNOTS + 1, 1))
+    return solver, problem
 
 
 class Both:
@@ -63,6 +95,19 @@ def uphill(solver, seed, speed):
     problem["v"] = speed * np.sign(problem["x_ref"][0, :angles] - problem["q"])
     costless = {term.weight: 0 for term in shape.terms[angles:]}
     return problem, costless | {each.name: 0 for each in shape.slopes[:angles]}
+
+
+def check_loop(both, seed, iterations):
+    """Compare solutions from rest, which follow one another by several shifts, with two goals."""
+    first, second = (problem_of(both.solver, 10 * seed + k) for k in range(2))
+    for problem in (first, second):
+        problem["v"] = np.zeros_like(problem["v"])
+    answer = both.solve(first, iterations)
+    assert (answer["solved"], answer["iterations"]) == (Solved.ITERATIONS, iterations)
+    assert answer["K[0,0]"] != 0
+    both.solve_last(first, 2, follow=seed)
+    followed = both.solve(second, 1, follow=both.knots - 1)
+    assert followed["cost"] != both.solve_last(second, 1)["cost"]
 
 
 def check_ends(both):
@@ -142,3 +187,23 @@ def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
     call = exact.library.rbdhw_solve
     end = call(exact.memory, ctypes.byref(asked), iterations, warm, shift, ctypes.byref(written))
     return end, arrays
+
+
+def check_arrays(solver):
+    """Compare solutions of problems in arrays with those of the model, converted by Python."""
+    exact, session, knots = ExactSolver(solver.model), SolverSession(solver.model), solver.shape.knots
+    takes = () if solver.shape.time_word is None else ("h",)
+    for seed, (iterations, follow) in enumerate([(3, None), (1, 2), (0, 0), (2, None), (4, knots - 1)]):
+        problem = problem_of(solver, seed)
+        problem["q"] = problem["q"] + 2.0 * np.pi * np.array(solver.model.domain.wraps)
+        problem["Q"] *= np.linspace(0.5, 1.5, knots + 1)[:, np.newaxis]
+        problem["x_ref"] = problem["x_ref"] * np.linspace(1.0, 0.8, knots + 1)[:, np.newaxis]
+        goal = solver.goal(problem)
+        session.respond(GOAL, goal_words(solver, goal))
+        _, solved = session.respond(SOLVE, task_words(solver, problem, iterations, follow))
+        _, plan = session.respond(PLAN, {"row": np.arange(knots + 1)})
+        expected = decode_solution(solver, problem, goal, solved, plan)
+        end, arrays = solve_arrays(exact, problem, iterations, follow, takes)
+        assert end == expected["status"]
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(array, expected[name], err_msg=name)

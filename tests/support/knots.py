@@ -8,7 +8,7 @@ from rbdhw.golden.solver import Trajectory, expand, solve
 from rbdhw.graph.interpret import interpret
 from rbdhw.graph.knots import sweep_knots
 from rbdhw.model.fixed_sweep import FixedSweep
-from rbdhw.model.knot_numbers import knot_numbers, policy_of
+from rbdhw.model.knot_numbers import knot_numbers, moved_numbers, policy_of
 from rbdhw.quantize.knots import knot_magnitudes, solver_numbers
 from tests.support.optimal_control import STEP, random_problem
 
@@ -24,16 +24,21 @@ def random_expansion(robot, knots, seed, held=()):
     return expand(robot, problem, Trajectory(solved["states"], solved["tau"], 0.0))
 
 
-def policy_of_graph(robot, sweeps, expansion, regularisation, held=()):
-    """Return the policy that the graph of a knot's step computes."""
+def policy_of_graph(robot, sweeps, expansion, regularisation, held=(), values=None, changes=None):
+    """Return the policy that the graph of a knot's step computes.
+
+    Blocks begin with ``values``, moved by the ``changes`` (N + 1, 2 nv) of states behind their first knots.
+    """
     forces = driven(robot, held)
     numbers = knot_numbers(expansion, STEP, forces) | {"regularisation": np.array(regularisation)}
+    changes = np.zeros_like(expansion.gradient) if changes is None else changes
+    numbers |= moved_numbers(changes, STEP, () if values is None else values)
 
     def step(_knot, inputs):
         outputs = interpret(sweeps.sweeps[0].step, inputs)
         return {name.partition(".")[2]: value for name, value in outputs.items()}
 
-    results = sweep_knots(sweeps, numbers, step)
+    results = sweep_knots(sweeps, numbers, step, values)
     return policy_of(results, expansion, regularisation, STEP, forces)
 
 

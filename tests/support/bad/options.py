@@ -28,6 +28,8 @@ OPTIONS: dict[tuple[object, ...], str] = {
     ("--sweep-ii", 3, "--functions", "solve"): "sweep-ii: 3 is not possible; expected 4 to 4096 cycles",
     ("--problems", 0, "--functions", "solve"): "problems: 0 is not possible; expected 1 to 64 problems",
     ("--problems", 65, "--functions", "solve"): "problems: 65 is not possible; expected 1 to 64 problems",
+    ("--blocks", 0, "--functions", "solve"): "blocks: 0 is not possible; expected 1 to 16 blocks",
+    ("--blocks", 17, "--functions", "solve"): "blocks: 17 is not possible; expected 1 to 16 blocks",
     ("--knots", 3): "knots: the build has no solver",
     ("--copies", 0): "copies: 0 is not possible",
     ("--copies", LARGE): f"copies: {LARGE} is not possible",

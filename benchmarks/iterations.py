@@ -17,7 +17,9 @@ from benchmarks.solver_cores import ALPHAS, Build, solver_plans
 ARM = "iiwa14"
 
 BUILDS: tuple[Build, ...] = (
+    Build(ARM, "xcvu9p", 1, 15, blocks=4),
     Build(ARM, "xcvu9p", 1, 52),
+    Build(ARM, "xcvu9p", 1, 8, problems=16),
     Build(ARM, "xcvu9p", 4, 280),
     Build(ARM, "xck26", 32, 680),
 )
@@ -45,9 +47,12 @@ def _builds() -> Iterator[Row]:
         assert plan.solver is not None
         energy = plan.solver.energy(plan.clock_mhz)
         assert energy is not None
-        microseconds = plan.solver.timing.iteration / plan.clock_mhz
-        interval = f" --sweep-ii {build.sweep_ii}" if build.sweep_ii else ""
-        yield _row(f"{build.target}, --ii {build.ii}{interval}", ALPHAS, microseconds, energy.watts)
+        microseconds = plan.solver.timing.iteration / build.problems / plan.clock_mhz
+        options = {"sweep-ii": build.sweep_ii or 1, "blocks": build.blocks, "problems": build.problems}
+        others = "".join(f" --{name} {number}" for name, number in options.items() if number > 1)
+        of_several = f", a problem of {build.problems}" if build.problems > 1 else ""
+        name = f"{build.target}, --ii {build.ii}{others}{of_several}"
+        yield _row(name, ALPHAS, microseconds, energy.watts)
 
 
 def _processor() -> Iterator[Row]:

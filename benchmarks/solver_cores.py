@@ -33,13 +33,14 @@ from rbdhw.target import target
 
 
 class Build(NamedTuple):
-    """A robot, a target, `--ii`, `--sweep-ii` and `--problems`."""
+    """A robot, a target, `--ii`, `--sweep-ii`, `--problems` and `--blocks`."""
 
     robot: str
     target: str
     ii: int
     sweep_ii: int | None = None
     problems: int = 1
+    blocks: int = 1
 
 
 BUILDS: tuple[Build, ...] = (
@@ -49,6 +50,9 @@ BUILDS: tuple[Build, ...] = (
     Build("iiwa14", "xcvu9p", 4, 120),
     Build("iiwa14", "xcvu9p", 4, 52),
     Build("iiwa14", "xcvu9p", 1, 52),
+    Build("iiwa14", "xcvu9p", 1, 15, blocks=4),
+    Build("iiwa14", "xcvu9p", 1, 16, problems=4),
+    Build("iiwa14", "xcvu9p", 1, 8, problems=16),
     Build("iiwa14", "xck26", 32, 680),
 )
 
@@ -65,9 +69,9 @@ def core_rows(builds: Sequence[Build] = BUILDS) -> Rows:
 
 def solver_plans(builds: Sequence[Build]) -> Iterator[tuple[Build, AcceleratorPlan]]:
     """Yield builds and their plans. The sweep of a robot is observed once."""
-    observed: dict[str, FixedSweep] = {}
+    observed: dict[tuple[str, int], FixedSweep] = {}
     for build in builds:
-        name, device, ii, sweep_ii, problems = build
+        name, device, ii, sweep_ii, problems, blocks = build
         options = BuildOptions(
             ("solve",),
             target=device,
@@ -77,13 +81,15 @@ def solver_plans(builds: Sequence[Build]) -> Iterator[tuple[Build, AcceleratorPl
             alphas=ALPHAS,
             sweep_ii=sweep_ii,
             problems=problems,
+            blocks=blocks,
         )
         steps = Planner(prepare_build(load_urdf(path(name)), options), options).plan_functions(options)
-        if name not in observed:
+        if (name, blocks) not in observed:
             sweep = solver_model(steps.accelerator, options).sweep
             assert sweep is not None
-            observed[name] = sweep
-        model = with_solver(steps.accelerator, observed[name], ALPHAS, options.iterations, problems)
+            observed[name, blocks] = sweep
+        sizes = ALPHAS, options.iterations, problems, blocks
+        model = with_solver(steps.accelerator, observed[name, blocks], *sizes)
         yield build, with_hardware(steps, model, options)
 
 
@@ -95,6 +101,8 @@ def _row(build: Build, plan: AcceleratorPlan) -> Row:
         "robot": build.robot,
         "target": build.target,
         "ii": build.ii,
+        "problems": build.problems,
+        "blocks": build.blocks,
         "clock, MHz": round(plan.clock_mhz),
         **plan.estimate.json(),
         "sweep: ii": array.schedule.ii,
@@ -104,6 +112,7 @@ def _row(build: Build, plan: AcceleratorPlan) -> Row:
         "sweep": array.cycles,
         "first pass": timing.solution(0),
         "iteration": timing.iteration,
+        "of a problem": round(timing.iteration / build.problems),
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -38,6 +38,9 @@ from rbdhw.solving import Solved
 Array = NDArray[np.float64]
 
 ROBOT, KNOTS, ALPHAS, WIDTH, II = "iiwa14", 32, 8, 27, 32
+
+BLOCKS = 4
+"""The blocks of sweeps that are compared with those through all knots."""
 
 PERIOD, TICKS, SECONDS = 1e-3, 20, 2.0
 """The seconds of a tick, the ticks in a step of the plan, and how long the figure is drawn."""
@@ -73,11 +76,12 @@ class Solvers:
 
 
 @cache
-def solvers_of(name: str = ROBOT, knots: int = KNOTS) -> Solvers:
-    """Return the solvers of a bundled robot."""
+def solvers_of(name: str = ROBOT, knots: int = KNOTS, blocks: int = 1) -> Solvers:
+    """Return the solvers of a bundled robot; the accelerator's sweeps back in so many blocks."""
     robot, solving = load_urdf(path(name)), BuildOptions(("solve",), target="c", knots=knots, alphas=ALPHAS)
     plan = plan_build(robot, BuildOptions(("step", "dstep"), width=WIDTH, ii=II))
-    model, software = solver_model(plan.accelerator, solving), build_software(robot, solving)
+    model = solver_model(plan.accelerator, replace(solving, blocks=blocks))
+    software = build_software(robot, solving)
     return Solvers(
         Accelerator.on(CEngine("float64", Source(NOWHERE, "", software))),
         Accelerator.on(ModelEngine("model", Source(NOWHERE, "", draft_design(model)))),
@@ -87,8 +91,10 @@ def solvers_of(name: str = ROBOT, knots: int = KNOTS) -> Solvers:
 
 def solver_loop_rows(name: str = ROBOT, knots: int = KNOTS, seconds: float = SECONDS) -> Rows:
     """Return the errors of the loop of each solver (rad), and how its solutions ended."""
-    solvers, rows = solvers_of(name, knots), list[Row]()
-    for label, solver in (("float64", solvers.exact), (f"accelerator, {WIDTH} bits", solvers.fixed)):
+    solvers, rows, label = solvers_of(name, knots), list[Row](), f"accelerator, {WIDTH} bits"
+    in_blocks = solvers_of(name, knots, BLOCKS).fixed
+    accelerators = {label: solvers.fixed, f"{label}, {BLOCKS} blocks": in_blocks}
+    for label, solver in {"float64": solvers.exact, **accelerators}.items():
         errors, ends = _loop_of(solver, solvers.limits, knots, seconds)
         named = {end.name.lower().replace("_", " "): count for end, count in sorted(ends.items())}
         rows.append(

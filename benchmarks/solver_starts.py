@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.rows import Row, Rows
-from benchmarks.solver_loop import ROBOT, Solvers, solvers_of
+from benchmarks.solver_loop import BLOCKS, ROBOT, Solvers, solvers_of
 from rbdhw.model.solver_problems import random_problem
 from rbdhw.solving import Solved
 
@@ -31,15 +31,22 @@ TAKEN = ("x_ref", "Q", "R", "tau_min", "tau_max")
 
 
 def start_rows(name: str = ROBOT, knots: int = KNOTS, starts: int = STARTS) -> Rows:
-    """Return a row for each number of iterations: what the costs of all problems are above the optimum."""
-    solvers = solvers_of(name, knots)
-    trials = [_trial(solvers, knots, seed) for seed in range(starts)]
-    return [_row(iterations, [trial[iterations] for trial in trials]) for iterations in ITERATIONS]
+    """Return a row for each number of iterations: what the costs of all problems are above the optimum.
+
+    The sweeps go through all knots, or back in blocks.
+    """
+    rows = list[Row]()
+    for blocks in (1, BLOCKS):
+        solvers = solvers_of(name, knots, blocks)
+        trials = [_trial(solvers, knots, seed) for seed in range(starts)]
+        rows += [_row(blocks, count, [trial[count] for trial in trials]) for count in ITERATIONS]
+    return rows
 
 
-def _row(iterations: int, excesses: list[float | None]) -> Row:
+def _row(blocks: int, iterations: int, excesses: list[float | None]) -> Row:
     solved = np.array([excess for excess in excesses if excess is not None])
     return {
+        "blocks": blocks,
         "iterations": iterations,
         "starts": len(excesses),
         "close": int(np.sum(solved <= CLOSE)),
@@ -76,6 +83,7 @@ def start_layout(rows: Rows) -> Rows:
     """Return a line for each row."""
     return [
         {
+            "blocks": row["blocks"],
             "iterations": row["iterations"],
             "problems": row["starts"],
             f"within {CLOSE:g} of the optimum": row["close"],

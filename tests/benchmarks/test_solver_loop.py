@@ -15,8 +15,8 @@ from benchmarks.solver_loop import (
 )
 from rbdhw.solving import Solved
 
-AS_GOOD = 0.02
-"""How much larger an error in the loop may be than in double precision."""
+AS_GOOD, IN_BLOCKS = 0.02, 0.1
+"""How much larger an error in the loop may be than in double precision, and with sweeps in blocks."""
 
 
 FALLS = 0.994
@@ -31,10 +31,10 @@ ROUNDING = 1e-6
 
 def check_loop(rows, ticks):
     exact, *accelerators = rows
-    for fixed in accelerators:
+    for fixed, share in zip(accelerators, (AS_GOOD, IN_BLOCKS), strict=True):
         assert exact["ends"] == fixed["ends"] == {"iterations": ticks}
         for name in ("median", "max"):
-            assert fixed[name] == pytest.approx(exact[name], rel=AS_GOOD)
+            assert fixed[name] == pytest.approx(exact[name], rel=share)
         assert fixed["median"] != exact["median"]
 
 

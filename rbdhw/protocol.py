@@ -416,7 +416,7 @@ COMMANDS: dict[str, Function] = {
     SOLVE: Function(
         38,
         "cheapest forces of a horizon",
-        ("q", "v", "tau", "h", "iterations", "warm", "shift", "more"),
+        ("q", "v", "tau", "h", "iterations", "warm", "shift", "more", "problem"),
         ("tau", "cost", "iterations", "regularisation", "solved", "K"),
     ),
     GOAL: Function(

@@ -71,7 +71,7 @@ def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> t
     ]
     of_several = [_count("problem", shape.problems - 1)] if shape.problems > 1 else []
     if of_several:
-        asked.append(_count("more", 1))
+        asked += [_count("more", 1), *of_several]
     references = [word for word in shape.goal if word.array in REFERENCES]
     weights = [word for word in shape.goal if word.array not in REFERENCES]
     weights += [each.word for each in shape.curvatures]

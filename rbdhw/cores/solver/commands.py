@@ -76,7 +76,8 @@ class SolverCommands(wiring.Component):
     def _begin(self, m: Module, taken: Any) -> Any:
         """Begin a solution, and return whether the task is refused.
 
-        It is if a number is out of range, or if no goal is loaded. A refused task begins the solutions of
+        It is if a number is out of range, if it is that of another problem than the next one, or if no goal is
+        loaded. A refused task begins the solutions of
         those that wait, and is answered behind them.
         """
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(SOLVE)
@@ -106,7 +107,8 @@ class SolverCommands(wiring.Component):
             self.answers.eq(solver.ends | at_once),
             self.answer.eq(Cat(solver.trajectory[-forces:], *padded, solver.gains)),
         ]
-        return Cat(beyond).any() | ~solver.has_goal
+        another = numbers["problem"] != solver.next if "problem" in numbers else 0
+        return Cat(beyond).any() | another | ~solver.has_goal
 
     def _load(self, m: Module, taken: Any) -> Any:
         """Load a row of a goal, and return whether it is refused.

@@ -116,6 +116,7 @@ class SolverComponent(wiring.Component):
                 "more": In(1),
                 "begins": In(1),
                 "waits": Out(1),  # whether tasks wait
+                "next": Out(problems),  # the problem of the next task
                 "task": In(self.forward.task_bits),
                 "iterations": In(iterations),
                 "warm": In(1),
@@ -224,6 +225,7 @@ class SolverComponent(wiring.Component):
         loaded, begun = self._each("loaded"), self._each("begun")
         complete = loaded[self._next] == knots
         m.d.comb += [
+            self.next.eq(self._next),
             self.loaded.eq(loaded[self.goal_problem]),
             self.has_goal.eq(begun[self._next] | complete),
         ]

@@ -169,10 +169,13 @@ def test_simulate_has_solutions(folder):
 
 @pytest.mark.verify(minutes=8)
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(("ii", "sweep_ii"), [(16, None), (4, 52)])
-def test_an_arm_solves_for_64_steps(ii, sweep_ii, tmp_path):
+@pytest.mark.parametrize(
+    ("ii", "sweep_ii", "turns"),
+    [(16, None, {}), (4, 52, {}), (1, 15, {"blocks": 4}), (1, 16, {"problems": 4})],
+)
+def test_an_arm_solves_for_64_steps(ii, sweep_ii, turns, tmp_path):
     """The Verilog is simulated beside the model, with an iteration or two for each of eight solutions."""
-    sizes = {"knots": 64, "alphas": 8, "ii": ii, "sweep_ii": sweep_ii}
+    sizes = {"knots": 64, "alphas": 8, "ii": ii, "sweep_ii": sweep_ii, **turns}
     options = BuildOptions(("solve",), width=27, samples=256, **sizes)
     write(generate(path("iiwa14"), options), tmp_path / "arm")
     report = simulate(tmp_path / "arm", 16, 0)

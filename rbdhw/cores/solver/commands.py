@@ -76,9 +76,8 @@ class SolverCommands(wiring.Component):
     def _begin(self, m: Module, taken: Any) -> Any:
         """Begin a solution, and return whether the task is refused.
 
-        It is if a number is out of range, if it is that of another problem than the next one, or if no goal is
-        loaded. A refused task begins the solutions of
-        those that wait, and is answered behind them.
+        It is if a number is out of range, if its problem is not the next one, or if no goal is loaded. A
+        refused task begins the solutions of those that wait, and is answered behind them.
         """
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(SOLVE)
         counts = {name: numbers[name] for name in ("iterations", "warm", "shift", "more") if name in numbers}

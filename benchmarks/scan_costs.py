@@ -18,7 +18,7 @@ from rbdhw.frontend.build_graph import multiplications
 from rbdhw.frontend.knot_step import driven, record_sweep
 from rbdhw.graph.knots import block_length
 
-STEPS, BLOCKS = 64, 8
+STEPS, BLOCKS = 64, 4
 """The steps of the horizon, and the blocks of the sweep in blocks."""
 
 

@@ -63,6 +63,7 @@ from benchmarks.regressors import regressor_rows
 from benchmarks.rollouts import rollout_layout, rollout_rows
 from benchmarks.rows import Rows
 from benchmarks.run_costs import costs
+from benchmarks.scan_costs import scan_layout, scan_rows
 from benchmarks.second_order import (
     differences,
     differences_layout,
@@ -366,6 +367,11 @@ TABLES: dict[str, Table] = {
         "Optimal control in hardware: 64 knots, 8 step lengths, 27 bits",
         core_rows,
         core_layout,
+    ),
+    "scan-costs": Table(
+        "iiwa14: the sweep of an iteration of optimal control in sequence, in blocks, and by a scan",
+        scan_rows,
+        scan_layout,
     ),
     "iterations": Table(
         "iiwa14: an iteration of optimal control, 64 steps, on accelerators and processors",

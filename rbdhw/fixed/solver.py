@@ -16,7 +16,7 @@ from rbdhw.arrays import GivenElement, WordName, given_elements
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm, cost_format
 from rbdhw.fixed.feedback import GAIN, Feedback
-from rbdhw.fixed.format import Format, IntegerLike, exponent_above
+from rbdhw.fixed.format import Format, IntegerLike, Integers, exponent_above, round_half_up, wrap
 from rbdhw.fixed.knots import HEADROOM_BITS, MOVED
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import (
@@ -37,6 +37,9 @@ from rbdhw.protocol import COST, FORCE_LIMITS, GAINS
 
 FACTOR_BITS = 24
 """The bits of a factor that is no word of a task."""
+
+CHANGE_BITS = 27
+"""The most bits of the change of a word of a state, the wide port of a multiplier."""
 
 REGULARISATION_BITS = 3
 """The bits by which the word of a regularisation is shifted to raise or lower it."""
@@ -79,6 +82,27 @@ class Curvature:
     word: Word
     number: str
     of_next_knot: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a word of a state: a difference of so many ``bits``, of which some are rounded away."""
+
+    bits: int
+    binary_point: int
+
+    @property
+    def drop(self) -> int:
+        """The bits that are rounded away; one bit is kept for the rounding."""
+        return max(0, self.bits + 1 - CHANGE_BITS)
+
+    @property
+    def format(self) -> Format:
+        return Format(self.bits - self.drop + bool(self.drop), self.binary_point - self.drop)
+
+    def rounded(self, difference: Integers) -> Integers:
+        """Return the change for a difference of words, which wraps."""
+        return round_half_up(wrap(difference, self.bits), self.drop)
 
 
 @dataclass(frozen=True)
@@ -308,19 +332,19 @@ class SolverShape:
         return block_starts(self.knots, self.blocks)
 
     @cached_property
-    def changes_of_state(self) -> tuple[Format, ...]:
-        """The formats of changes of the words of a state, in sweeps in blocks."""
+    def changes_of_state(self) -> tuple[Change, ...]:
+        """The changes of the words of a state, in sweeps in blocks."""
         terms = self.terms[: 2 * self.nv] if self.blocks > 1 else ()
-        return tuple(Format(term.bits, term.word.format.binary_point) for term in terms)
+        return tuple(Change(term.bits, term.word.format.binary_point) for term in terms)
 
     def _moved(self) -> Iterator[Scaled]:
         """Yield the change of the knot behind the first one of a block since the sweep before."""
         first, factors = len(self.dstep.outputs) + len(self.terms), self.number_factors
-        for k, source in enumerate(self.changes_of_state):
+        for k, change in enumerate(self.changes_of_state):
             turn = self.terms[k].word.unit == "turn"
             by = 1 if k >= self.nv else len(factors) - 1 if turn else 0
             word = self.inputs[f"{MOVED}[{k}]"]
-            yield Scaled(word.name, first + k, by, source, factors[by].format, word.format)
+            yield Scaled(word.name, first + k, by, change.format, factors[by].format, word.format)
 
     def is_of_next_knot(self, number: str) -> bool:
         """Return whether a number belongs to the knot after its step, as the gradient by the state does."""

@@ -27,7 +27,7 @@ from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import stage_cost
-from rbdhw.fixed.format import Format, Integers, round_half_up, wrap
+from rbdhw.fixed.format import Format, Integers, round_half_up
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.rollout import next_state, wrapped
 from rbdhw.fixed.scaled import Scaled
@@ -375,12 +375,12 @@ class FixedSolver:
         They count for the first knots of blocks alone, so all others are zero.
         """
         pairs, changes = zip(self.shape.changes_of_state, self.shape.state, strict=False), list[Integers]()
-        for format_, state in pairs:
+        for each, state in pairs:
             change = np.zeros(self.shape.knots, np.int64)
             if plan.values is not None:
                 name, knots = state.word.name, np.array(self.shape.block_starts)
                 moved = plan.states[name][knots + 1] - plan.values.states[name][knots + 1]
-                change[knots] = wrap(moved, format_.width)
+                change[knots] = each.rounded(moved)
             changes.append(change)
         return changes
 

@@ -148,7 +148,8 @@ class _Tables:
             "pivot_places": self._pivots,
         }
         if shape.blocks > 1:
-            tables["moved_widths"] = [each.width for each in shape.changes_of_state]
+            tables["moved_widths"] = [each.bits for each in shape.changes_of_state]
+            tables["moved_drops"] = [each.drop for each in shape.changes_of_state]
         structures: dict[str, Rows] = {
             "term terms": term_rows(shape.terms, shape.references, self.goal),
             "next next_words": next_rows(shape.state, shape.step),

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.cores.solver.knot_rows import KnotRows
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import core_payload, factor_values
-from rbdhw.rtl.arithmetic import split_sum
+from rbdhw.rtl.arithmetic import half, split_sum
 from rbdhw.rtl.delay import after, delay_line, delayed
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.preparation import MEMORY_STAGES
@@ -37,7 +37,7 @@ class Expansion(wiring.Component):
         self.slots, self.latency = slots, timing.dstep
         shape, sweep = timing.shape, timing.sweep
         outputs = [word.format.width for word in shape.dstep.outputs]
-        formats = (*shape.errors, *shape.changes_of_state)
+        formats = (*shape.errors, *(change.format for change in shape.changes_of_state))
         self.lanes, sources = timing.lanes, [*outputs, *(format_.width for format_ in formats)]
         factors = [factor.format.width for factor in shape.number_factors]
         self.scalers = [Scaler(items=lane.numbers, sources=sources, factors=factors) for lane in self.lanes]
@@ -99,18 +99,17 @@ class Expansion(wiring.Component):
     def _control(self, m: Module) -> Any:
         """Give each step of each problem its turn, and return whether its derivatives begin in this cycle.
 
-        The first turn waits in its last cycle for the core, which all others find free.
+        The first turn waits in its first cycle, so that its last one is free in the core, as later ones are.
         """
         shape, turn, last, begins = self.shape, self._turn, self.timing.period - 1, Signal(name="begins")
-        runs, waits, moves = Signal(name="runs"), Signal(name="waits"), Signal(name="moves")
-        due = Signal(name="due")  # whether this is the last cycle of a turn
-        m.d.comb += [
-            self.busy.eq(1),
-            moves.eq(~waits | ~due | self.phase_zero),
-            begins.eq(runs & moves & due),
-        ]
-        with m.If(moves):
-            m.d.sync += [turn.eq(Mux(due, 0, turn + 1)), due.eq(turn == last - 1)]
+        runs, waits, phase = Signal(name="runs"), Signal(name="waits"), Signal(range(self.timing.ii))
+        now = Signal.like(phase, name="phase_now")
+        m.d.comb += [self.busy.eq(1), now.eq(Mux(self.phase_zero, 0, phase))]
+        m.d.sync += phase.eq(Mux(now == self.timing.ii - 1, 0, now + 1))
+        free = now == (1 - self.timing.read_in) % self.timing.ii
+        with m.If(~waits | free):
+            m.d.sync += [turn.eq(Mux(turn == last, 0, turn + 1)), waits.eq(0)]
+            m.d.sync += begins.eq(runs & (turn == last - 1))
         with m.FSM(name="control"):
             with m.State("IDLE"):
                 m.d.comb += self.busy.eq(0)
@@ -122,7 +121,7 @@ class Expansion(wiring.Component):
             with m.State("RUN"):
                 m.d.comb += runs.eq(1)
                 with m.If(begins):
-                    m.d.sync += [waits.eq(0), self._problem.eq(self._problem + 1)]
+                    m.d.sync += self._problem.eq(self._problem + 1)
                     with m.If(self._problem == shape.problems - 1):
                         m.d.sync += [self._problem.eq(0), self._step.eq(self._step - 1)]
                         with m.If(self._step == 0):
@@ -204,7 +203,12 @@ class Expansion(wiring.Component):
         """Return how far the state behind the first step of a block has moved; other steps have zeros."""
         rows = (split_words(self.shape.trajectory, row).values() for row in (behind, before))
         triples = zip(self.shape.changes_of_state, *rows, strict=False)
-        return Cat(Mux(begins, (new - old)[: format_.width], 0) for format_, new, old in triples)
+        changes = []
+        for change, new, old in triples:
+            difference = (new - old)[: change.bits].as_signed()
+            rounded = difference + half(change.drop) >> change.drop
+            changes.append(Mux(begins, rounded, 0)[: change.format.width])
+        return Cat(changes)
 
     def _scale(self, m: Module, begins: Any, brought: Sequence[Any]) -> None:
         """Keep the results of a step and what belongs to them, and write the numbers of both knots."""

@@ -234,6 +234,7 @@ class FixedSolver:
         status, added, usable = Solved.ITERATIONS, 0, False
         while status is Solved.ITERATIONS and taken < iterations:
             taken += 1
+            plan = self._with_near_values(task, goal, plan)
             numbers, fits = self.numbers(task, goal, plan)
             swept, added, values = None, regularisation, None
             if fits:
@@ -383,6 +384,17 @@ class FixedSolver:
                 change[knots] = each.rounded(moved)
             changes.append(change)
         return changes
+
+    def _with_near_values(self, task: Mapping[str, int], goal: Goal, plan: Plan) -> Plan:
+        """Return a plan without the values of blocks if a change of its states exceeds its format."""
+        changes = self._changes_of_state(plan)
+        factors = _factor_values(self.shape.number_factors, {**task, **goal.rows})
+        numbers = self.shape.numbers[len(self.shape.numbers) - len(changes) :]
+        beyond = (
+            number.limited(change, factors[number.by])[1]
+            for number, change in zip(numbers, changes, strict=True)
+        )
+        return replace(plan, values=None) if any(map(np.any, beyond)) else plan
 
     def _gains(self, task: Mapping[str, int], swept: Words) -> Words:
         gains = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}

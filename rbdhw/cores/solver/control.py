@@ -105,7 +105,8 @@ class SolverControl:
         """Keep the values with which blocks begin; return whether a sweep that ends has to be repeated.
 
         The first sweep of a solution that follows none knows no values. It is repeated until those of the
-        last knots have reached all blocks. A sweep without a policy leaves the values before.
+        last knots have reached all blocks. A sweep without a policy leaves the values before. They are
+        forgotten if the state has changed too far since then.
         """
         if self.shape.blocks == 1:
             return Const(0)
@@ -113,7 +114,9 @@ class SolverControl:
         known, bank, before = Signal(name="known"), Signal(name="value_bank"), Signal.like(problem.bank)
         again = ~known & (repeats != self.shape.blocks - 1)
         m.d.comb += [self.sweeper.bank.eq(bank), self.expansion.before.eq(Mux(known, before, problem.bank))]
-        with m.If(self._ends_sweep & again):
+        with m.If(self._ends_sweep & self.expansion.far):
+            m.d.sync += known.eq(0)
+        with m.Elif(self._ends_sweep & again):
             m.d.sync += [repeats.eq(repeats + 1), bank.eq(~bank)]
         with m.Elif(self._ends_sweep):
             m.d.sync += repeats.eq(0)
@@ -145,7 +148,10 @@ class SolverControl:
         with m.State("SWEEPING"), m.If(sweeper.ready & ~self.rows.busy):
             m.d.comb += self._ends_sweep.eq(1)
             m.next = "SWEEP"
-            with m.If(~self._repeated):
+            with m.If(expansion.far):  # again, without values of blocks
+                m.d.comb += expansion.start.eq(1)
+                m.next = "EXPAND"
+            with m.Elif(~self._repeated):
                 self._judge_sweep(m)
         with m.State("TRY"), m.If(~forward.busy):
             m.next = "LEAST"

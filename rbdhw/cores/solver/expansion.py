@@ -11,9 +11,11 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.arrays import WordName
 from rbdhw.cores.solver.knot_rows import KnotRows
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import core_payload, factor_values
+from rbdhw.fixed.knots import MOVED
 from rbdhw.rtl.arithmetic import half, split_sum
 from rbdhw.rtl.delay import after, delay_line, delayed
 from rbdhw.rtl.layouts import split_words
@@ -54,8 +56,10 @@ class Expansion(wiring.Component):
                 "task": In(data.ArrayLayout(self.task_bits, problems)),  # the words of `step`
                 "busy": Out(1),
                 "ahead": Out(1),  # whether a sweep may begin: all knots are there before it reads them
-                # Whether a number of a problem exceeds its format in the last expansion.
+                # Whether a number of a problem exceeds its format in the last expansion; and whether a change
+                # of the state since the trajectory before does.
                 "failed": Out(problems),
+                "far": Out(1),
                 # The core.
                 "phase_zero": In(1),
                 "starts": Out(1),
@@ -116,7 +120,7 @@ class Expansion(wiring.Component):
                 m.d.sync += [self._step.eq(shape.knots - 1), self._problem.eq(0)]
                 m.d.sync += [turn.eq(last + 1 - self.timing.read_in), waits.eq(self.start)]
                 with m.If(self.start):
-                    m.d.sync += [self.failed.eq(0), self.ahead.eq(0)]
+                    m.d.sync += [self.failed.eq(0), self.far.eq(0), self.ahead.eq(0)]
                     m.next = "RUN"
             with m.State("RUN"):
                 m.d.comb += runs.eq(1)
@@ -230,8 +234,16 @@ class Expansion(wiring.Component):
         m.d.comb += self._written.eq(written & is_last)
         with m.If(written & is_ahead):
             m.d.sync += self.ahead.eq(1)
-        with m.If(Cat(each.valid & each.beyond for each in self.scalers).any()):
+        beyond, far = [], []
+        for each in self.scalers:
+            exceeds, names = each.valid & each.beyond, (WordName.parse(item.name) for item in each.items)
+            moved = Array(Const(name.array == MOVED, 1) for name in names)[each.item]
+            beyond.append(exceeds & ~moved)
+            far.append(exceeds & moved)
+        with m.If(Cat(beyond).any()):
             m.d.sync += self.failed.bit_select(problem, 1).eq(1)
+        with m.If(Cat(far).any()):
+            m.d.sync += self.far.eq(1)
         self._write(m, row, self._places.behind(row, begun))
 
     def _errors(self, m: Module, rows: tuple[Any, Any], goal: Mapping[str, Any]) -> list[Any]:

@@ -92,6 +92,26 @@ def test_a_sweep_without_a_policy_is_repeated_with_the_same_values(warm):
     run(build, steps)
 
 
+def test_values_are_forgotten_if_the_state_has_changed_too_far():
+    build = BUILDS[0]
+    model = fixed(*build[:3])
+    task, goal = posed(model, 0)
+    word = next(state.word for state in model.shape.state if state.word.name == "q[0]")
+    away = task | {"q[0]": word.highest}
+    before = model.solve(task, goal, 1).plan
+    solution = model.solve(away, goal, 2, before)
+    blind = model.solve(away, goal, 2, replace(before, values=None))
+    assert (solution.status, solution.cost) == (Solved.ITERATIONS, blind.cost)
+
+    async def steps(bench):
+        await bench.load(goal)
+        await bench.solve(task, 1)
+        answer, _ = await bench.solve(away, 2, warm=True)
+        compare(model, answer, solution)
+
+    run(build, steps)
+
+
 @pytest.mark.parametrize("status", [Solved.INDEFINITE, long(Solved.NOT_FINITE)])
 def test_a_solution_that_fails_leaves_no_values(status):
     build = BUILDS[0]

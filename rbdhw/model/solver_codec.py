@@ -61,7 +61,7 @@ def group_words(solver: FixedSolver, group: Sequence[Asked]) -> dict[str, Intege
     tasks = [task_words(solver, asked.problem, asked.iterations, asked.follow) for asked in group]
     if solver.shape.problems > 1:
         for k, task in enumerate(tasks):
-            task["more"] = np.array([int(k + 1 < len(tasks))], np.int64)
+            task |= {"more": np.array([int(k + 1 < len(tasks))]), "problem": np.array([k])}
     return joined(tasks)
 
 
@@ -73,7 +73,7 @@ def joined(packets: Sequence[Words]) -> dict[str, Integers]:
 def task_words(
     solver: FixedSolver, problem: Mapping[str, Array], iterations: int, follow: int | None
 ) -> dict[str, Integers]:
-    """Return the words (1,) of a packet that asks for the solution of a problem, the last of its group.
+    """Return the words (1,) of a packet that asks for the solution of a problem, the only one of its group.
 
     With ``follow`` it begins with the last solution, so many steps later. Raises InputError for more
     iterations or a larger shift than the accelerator has, and if the first forces are not held.
@@ -89,7 +89,7 @@ def task_words(
         raise InputError("arrays 'tau' and 'K'", "are those of a trajectory", expected)
     words = solver.task(problem, tau[0])
     words |= {"iterations": iterations, "warm": int(follow is not None), "shift": follow or 0}
-    words |= {"more": 0} if shape.problems > 1 else {}
+    words |= {"more": 0, "problem": 0} if shape.problems > 1 else {}
     return {name: np.array([number], np.int64) for name, number in words.items()}
 
 

@@ -21,7 +21,7 @@ class SolverSession:
 
     It has a slot for each problem of those that are solved together. The tasks of a call are those of slot 0,
     1, 2 and so on, and the first one again after a task without ``more``, after that of the last slot, and
-    after one that is refused. Hardware solves a group of tasks together and waits until it is complete.
+    after one that is refused. One that says in ``problem`` that it is another slot's is refused. Hardware solves a group of tasks together and waits until it is complete.
     Solutions do not depend on each other, so the model takes one after the other: the last task of a call
     should have no ``more``, because the next call begins with slot 0.
     """
@@ -53,7 +53,8 @@ class SolverSession:
         slot = 0
         for words in packets:
             more = words.get("more", 0)
-            answered = self._slots[slot].solve(words) if 0 <= more <= 1 else None
+            is_next = 0 <= more <= 1 and words.get("problem", 0) == slot
+            answered = self._slots[slot].solve(words) if is_next else None
             yield answered
             continues = more == 1 and answered is not None
             slot = (slot + 1) % len(self._slots) if continues else 0

@@ -92,6 +92,7 @@ def changed(words, **numbers):
 def test_a_group_solves_as_single_problems_do(both, alone):
     words = tasks(both, (0, 2, None), (1, 3, None), (2, 1, None))
     assert words["more"].tolist() == [1, 1, 0]
+    assert words["problem"].tolist() == [0, 1, 2]
     status, answers = solve(both, words)
     assert status == [0, 0, 0]
     for slot, iterations in enumerate((2, 3, 1)):
@@ -105,6 +106,7 @@ def test_slots_count_from_the_first_after_the_last_and_after_a_task_without_more
     seeds = (0, 1, 2, 0, 1, 0, 1)
     words = tasks(both, *((seed, 1, None) for seed in seeds))
     words["more"][:] = [1, 1, 1, 1, 0, 1, 0]
+    words["problem"][:] = seeds
     status, answers = solve(both, words)
     assert status == [0] * 7
     assert answers == [alone(seed, 1)[0] for seed in seeds]
@@ -141,13 +143,17 @@ def test_a_goal_belongs_to_its_slot(both, alone):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"iterations": 256}, {"iterations": -1}, {"warm": 2}, {"shift": KNOTS}, {"more": 2}, {"more": -1}],
+    [
+        *({"iterations": 256}, {"iterations": -1}, {"warm": 2}, {"shift": KNOTS}, {"more": 2}, {"more": -1}),
+        *({"problem": 0}, {"problem": 1}, {"problem": TOGETHER}, {"problem": -1}),
+    ],
     ids=str,
 )
 def test_a_task_that_is_refused_takes_no_slot(both, alone, wrong):
     """It ends the group before it, and the next task is that of the first slot."""
-    words = tasks(both, *((seed, 1, None) for seed in (0, 1, 2, 0, 1, 2)))
-    words["more"][:] = [1, 1, 1, 1, 1, 0]
+    seeds = (0, 1, 2, 0, 1, 2)
+    words = tasks(both, *((seed, 1, None) for seed in seeds))
+    words["more"][:], words["problem"][:] = [1, 1, 1, 1, 1, 0], seeds
     words = changed(words, **{name: (2, number) for name, number in wrong.items()})
     status, answers = solve(both, words)
     assert status == [0, 0, MALFORMED, 0, 0, 0]
@@ -155,11 +161,30 @@ def test_a_task_that_is_refused_takes_no_slot(both, alone, wrong):
     assert answers == [alone(seed, 1)[0] for seed in (0, 1, 0, 1, 2)]
 
 
+@pytest.mark.parametrize("sent", [(0, 2), (0, 0, 1, 2), (0, 1, 1, 2), (1, 2), (1, 0, 2)], ids=str)
+def test_after_a_task_that_is_missing_doubled_or_late_all_are_refused(both, alone, sent):
+    """Until one is that of slot 0: a client that goes on with the next problem has no answer of another one."""
+    words = tasks(both, (0, 1, None), (1, 1, None), (2, 1, None))
+    words = {name: column[list(sent)] for name, column in words.items()}
+    status, answers = solve(both, joined([words, tasks(both, (0, 2, None), (1, 1, None))]))
+    turn, expected = 0, []
+    for problem in sent:
+        expected.append(0 if problem == turn else MALFORMED)
+        turn = turn + 1 if problem == turn else 0
+    assert MALFORMED in expected
+    assert status[: len(sent)] == expected
+    for problem, state, answer in zip(sent, status, answers, strict=False):
+        assert state == MALFORMED or answer == alone(problem, 1)[0]
+    assert status[len(sent) :] == [0, 0]
+    assert answers[len(sent) :] == [alone(0, 2)[0], alone(1, 1)[0]]
+
+
 def test_a_slot_without_a_goal_refuses_its_task(alone):
     both = Both(fixed(together=TOGETHER))
     load(both, 0, slot=0)
     load(both, 2, slot=2)
-    status, answers = solve(both, tasks(both, (0, 1, None), (1, 1, None), (0, 1, None)))
+    words = changed(tasks(both, (0, 1, None), (1, 1, None), (0, 1, None)), problem=(2, 0))
+    status, answers = solve(both, words)
     assert status == [0, MALFORMED, 0]
     assert answers[0] == answers[2] == alone(0, 1)[0]
 

@@ -65,6 +65,11 @@ class Script(PacketScript):
             words[name][k] = number
         return self.send(SOLVE, words, extended)
 
+    def sent(self, group, problems):
+        """Send the tasks of these problems of a group, one after the other."""
+        words = group_words(self.solver, [Asked(*each) for each in group])
+        return self.send(SOLVE, {name: column[list(problems)] for name, column in words.items()})[0]
+
     def plans(self):
         """Read the plans of all problems."""
         slots = range(self.solver.shape.problems)
@@ -147,9 +152,15 @@ def test_groups_of_problems_are_answered_in_order(number):
     script.goal(third, 0)  # which the next task of slot 0 takes
     assert tuple(script.group((first, 1, 1), (second, 1, 2), (third, 0, 0))[0]) == ok
     script.plans()
+    three = (first, 1, 1), (second, 1, 1), (third, 1, 1)
     bad = {("iterations", 1): 4}
-    answered = script.group((first, 1, 1), (second, 1, 1), (third, 1, 1), others=bad)[0]
-    assert tuple(answered) == (0, refused, 0)  # the last one is that of slot 0
+    assert tuple(script.group(*three, others=bad)[0]) == (0, refused, refused)  # the next slot is 0
+    assert tuple(script.group(*three, others={**bad, ("problem", 2): 0})[0]) == (0, refused, 0)
+    assert tuple(script.sent(three, (0, 2))) == (0, refused)
+    assert tuple(script.sent(three, (0, 1, 1, 2))) == (0, 0, refused, refused)
+    assert tuple(script.sent(three, (1, 0, 2))) == (refused, 0, refused)
+    for beyond in (3, -1):
+        assert tuple(script.group(*two, others={("problem", 1): beyond})[0]) == (0, refused)
     assert script.group((first, 1), others={("more", 0): 2})[0][0] == refused
     words = {**plan_words(script.solver), "problem": np.array([3, -1, 0, 2])}
     assert tuple(script.send(PLAN, words)[0]) == (refused, refused, 0, 0)

@@ -1,4 +1,4 @@
-"""The driver and solutions, which follow one another: each is computed once, or the call ends with an error."""
+"""The driver and solutions, which follow one another: each is asked for once, and no wrong answer passes."""
 
 from __future__ import annotations
 

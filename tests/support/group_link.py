@@ -31,8 +31,8 @@ class GroupLink:
     """A solver whose tasks wait until their group is whole, behind a link.
 
     ``single`` is the model of one problem, with the formats of ``design``. The next request number k of a
-    solution in ``faults`` is ``lost``, ``doubled``, or ``late``, behind the next one. The answer to one that is
-    ``unheard`` is lost. ``taken`` has the words of tasks that were solved.
+    solution in ``faults`` is ``lost``, ``doubled``, or ``late``, behind the next one. The answer to one that
+    is ``unheard`` is lost. ``taken`` has the words of tasks that were solved.
     """
 
     def __init__(self, design, single):

@@ -23,7 +23,7 @@ class SolverSession:
     1, 2 and so on, and the first one again after a task without ``more``, after that of the last slot, and
     after one that is refused, as is one whose ``problem`` is another slot. Hardware solves a group of tasks
     together and waits until it is complete. Solutions do not depend on each other, so the model takes one
-    after the other: the last task of a call should have no ``more``, because the next call begins with slot 0.
+    after the other: the last task of a call should have no ``more``, because the next one begins with slot 0.
     """
 
     def __init__(self, model: AcceleratorModel) -> None:

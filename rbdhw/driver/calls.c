@@ -46,7 +46,7 @@ static int complete(struct rbdhw_driver *driver, struct rbdhw_job *job, size_t t
     }
     if (code)
         rbdhw_abandon(driver, job);
-    if (code && job->is_group)
+    if (code && job->is_solution)
         driver->is_torn = 1;
     driver->statistics.busy += rbdhw_time(driver) - begin;
     return code;
@@ -57,7 +57,7 @@ int rbdhw_submit(struct rbdhw_driver *driver, int number, unsigned options, cons
 {
     const struct rbdhw_function *function = function_of(driver, number);
     if (!is_allowed(driver, function, options) || function->load || function->steps >= 0
-        || rbdhw_is_of_group(driver, function))
+        || rbdhw_is_of_solver(driver, function))
         return RBDHW_ARGUMENT;
     int code = rbdhw_pump(driver, 0); /* takes what has come */
     struct rbdhw_slot *slot = rbdhw_take_slot(driver, 0);
@@ -163,8 +163,20 @@ static int settle(struct rbdhw_driver *driver)
     return code;
 }
 
-/* Sends a task that is refused: it begins the solutions of tasks that wait for others, and the next task is that of
- * the first problem. */
+/* Returns whether a task of a run of `solve` follows the last solution. */
+static int is_warm(struct rbdhw_driver *driver, size_t tasks, const struct rbdhw_data *data)
+{
+    const struct rbdhw_function *solves = driver->solves;
+    int warm = 0;
+    for (size_t k = 0; k < tasks && !warm; k++) {
+        (void)rbdhw_encode(solves, &solves->request[0], driver->design->singles, data, k, driver->numbers);
+        warm = driver->numbers[driver->warm->number] != 0;
+    }
+    return warm;
+}
+
+/* Sends a task that is refused, and waits for its answer: then all tasks before it are answered, too. It begins the
+ * solutions of those that wait for others, and the next task is that of the first problem. */
 static int begin_anew(struct rbdhw_driver *driver)
 {
     const struct rbdhw_function *solves = driver->solves;
@@ -188,10 +200,10 @@ int rbdhw_run(struct rbdhw_driver *driver, int number, unsigned options, size_t 
     struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, 0, 0, 0};
     if (!is_allowed(driver, function, options) || function->load || function->steps >= 0)
         return RBDHW_ARGUMENT;
-    if (driver->is_torn && function == driver->plans)
+    job.is_solution = function == driver->solves;
+    if (driver->is_torn && (function == driver->plans || (job.is_solution && is_warm(driver, tasks, data))))
         return RBDHW_DAMAGED; /* of which solution is not known */
-    job.is_group = function == driver->solves && driver->problem;
-    const int code = job.is_group && driver->is_torn ? begin_anew(driver) : RBDHW_OK;
+    const int code = job.is_solution && driver->is_torn ? begin_anew(driver) : RBDHW_OK;
     return code ? code : complete(driver, &job, tasks);
 }
 

@@ -202,12 +202,12 @@ static int start(struct rbdhw_driver *driver)
     return code;
 }
 
-/* Returns the word of a goal's problem; NULL if there is one problem alone. */
-static const struct rbdhw_word *problem_in(const struct rbdhw_function *goal)
+/* Returns the word of a number that requests of a command have; NULL if they have none of this name. */
+static const struct rbdhw_word *word_in(const struct rbdhw_function *command, const char *name)
 {
-    const struct rbdhw_packet *request = &goal->request[0];
+    const struct rbdhw_packet *request = &command->request[0];
     for (int k = 0; k < request->words; k++)
-        if (!strcmp(goal->input[request->word[k].array].name, "problem"))
+        if (!strcmp(command->input[request->word[k].array].name, name))
             return &request->word[k];
     return NULL;
 }
@@ -227,12 +227,14 @@ int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, co
             driver->loads_parameters = function;
         if (function->steps >= 0)
             driver->rolls_out = function;
-        if (!strcmp(function->name, "solve"))
+        if (!strcmp(function->name, "solve")) {
             driver->solves = function;
+            driver->warm = word_in(function, "warm");
+        }
         if (!strcmp(function->name, "plan"))
             driver->plans = function;
         if (function->load == RBDHW_LOAD_GOAL)
-            driver->problem = problem_in(function);
+            driver->problem = word_in(function, "problem");
     }
     if (options)
         driver->options = *options;

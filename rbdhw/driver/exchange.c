@@ -147,7 +147,7 @@ static void finish(struct rbdhw_driver *driver, struct rbdhw_slot *slot, int cod
 /* Returns whether the order of a request among those of its job counts. */
 static int is_in_order(const struct rbdhw_slot *slot)
 {
-    return slot->job && (slot->job->is_load || slot->job->is_group);
+    return slot->job && (slot->job->is_load || slot->job->is_solution);
 }
 
 /* Sends a request again, or gives it up. */
@@ -249,19 +249,20 @@ static void store_load(struct rbdhw_driver *driver, struct rbdhw_slot *slot, str
     finish(driver, slot, RBDHW_OK);
 }
 
-int rbdhw_is_of_group(const struct rbdhw_driver *driver, const struct rbdhw_function *function)
+int rbdhw_is_of_solver(const struct rbdhw_driver *driver, const struct rbdhw_function *function)
 {
-    return driver->problem && (function == driver->solves || function == driver->plans);
+    return function == driver->solves || function == driver->plans;
 }
 
-/* Gives up what depends on a group, of which a task was repeated on the way: it took another problem's slot. */
+/* Gives up what depends on the last solution, because a task was repeated on the way. The accelerator refuses one
+ * that is not of the next problem. Any other was solved twice, and if it is warm, the second time behind the first. */
 static void tear(struct rbdhw_driver *driver)
 {
     driver->is_torn = 1;
     driver->stray_until = driver->now + driver->options.timeout;
     for (uint32_t k = 0; k < driver->options.window; k++) {
         struct rbdhw_slot *slot = &driver->slots[k];
-        if (slot->state == RBDHW_IN_FLIGHT && rbdhw_is_of_group(driver, slot->function))
+        if (slot->state == RBDHW_IN_FLIGHT && rbdhw_is_of_solver(driver, slot->function))
             finish(driver, slot, RBDHW_DAMAGED);
     }
 }
@@ -271,7 +272,7 @@ static void tear(struct rbdhw_driver *driver)
 static void take_stray(struct rbdhw_driver *driver, struct rbdhw_head head)
 {
     driver->statistics.strays++;
-    if (driver->problem && head.code == driver->solves->code && !driver->is_torn)
+    if (driver->solves && head.code == driver->solves->code && !driver->is_torn)
         tear(driver);
     for (int k = 0; k < driver->design->functions; k++)
         if (driver->design->function[k].code == head.code && driver->design->function[k].load)
@@ -301,7 +302,7 @@ static void take(struct rbdhw_driver *driver, size_t bytes)
         repeat(driver, slot, RBDHW_DAMAGED);
     } else if (slot->job && slot->job->is_load) {
         store_load(driver, slot, head);
-    } else if (slot->job && slot->job->is_group && slot->task != slot->job->done) {
+    } else if (slot->job && slot->job->is_solution && slot->task != slot->job->done) {
         finish(driver, slot, RBDHW_DAMAGED); /* a task before it was lost, or came later */
     } else if (slot->function->loaded && head.loaded != driver->parity[slot->set]) {
         driver->is_dirty = 1; /* the task had other parameters; it is sent again behind a load */

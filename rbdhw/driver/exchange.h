@@ -12,7 +12,7 @@ struct rbdhw_job {
     size_t done;       /* tasks that are answered */
     int code;          /* the error of a task that was given up */
     int is_load;       /* packets have an effect in their order, so one that fails ends the job, */
-    int is_group;      /* and so have those of problems that are solved together */
+    int is_solution;   /* and so have tasks of `solve`: warm ones follow those before, and groups are in order */
     int steps, every;  /* of rollouts */
 };
 
@@ -47,6 +47,7 @@ struct rbdhw_driver {
     const struct rbdhw_design *design;
     const struct rbdhw_function *loads_parameters, *rolls_out, *solves, *plans; /* commands; NULL if there is none */
     const struct rbdhw_word *problem; /* the word of a goal's problem; NULL unless several are solved together */
+    const struct rbdhw_word *warm;    /* that of `solve`; NULL without */
     struct rbdhw_transport transport;
     struct rbdhw_options options;
     struct rbdhw_statistics statistics;
@@ -66,7 +67,7 @@ struct rbdhw_driver {
     struct rbdhw_rows *rows; /* of rollouts, and of the goal of each problem */
     size_t loads;            /* their number */
     int is_dirty, is_loading; /* something else may be loaded than should be; it is being loaded */
-    int is_torn;              /* tasks of problems may wait for others, or have been solved with these */
+    int is_torn;              /* which solution was the last one is not known; tasks of a group may wait for others */
 };
 
 /* Makes all slots free. Tags begin at `first`. */
@@ -104,8 +105,8 @@ size_t rbdhw_problems(const struct rbdhw_driver *driver, const struct rbdhw_func
 void rbdhw_hold(struct rbdhw_driver *driver);
 void rbdhw_resume(struct rbdhw_driver *driver);
 
-/* Returns whether the requests of a command depend on each other, those of problems that are solved together. */
-int rbdhw_is_of_group(const struct rbdhw_driver *driver, const struct rbdhw_function *function);
+/* Returns whether the requests of a command depend on each other: those of solutions. */
+int rbdhw_is_of_solver(const struct rbdhw_driver *driver, const struct rbdhw_function *function);
 
 /* Gives up all requests of a job. */
 void rbdhw_abandon(struct rbdhw_driver *driver, struct rbdhw_job *job);

@@ -21,9 +21,9 @@ class SolverSession:
 
     It has a slot for each problem of those that are solved together. The tasks of a call are those of slot 0,
     1, 2 and so on, and the first one again after a task without ``more``, after that of the last slot, and
-    after one that is refused. One that says in ``problem`` that it is another slot's is refused. Hardware solves a group of tasks together and waits until it is complete.
-    Solutions do not depend on each other, so the model takes one after the other: the last task of a call
-    should have no ``more``, because the next call begins with slot 0.
+    after one that is refused, as is one whose ``problem`` is another slot. Hardware solves a group of tasks
+    together and waits until it is complete. Solutions do not depend on each other, so the model takes one
+    after the other: the last task of a call should have no ``more``, because the next one begins with slot 0.
     """
 
     def __init__(self, model: AcceleratorModel) -> None:

@@ -116,7 +116,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
         ["test_faults.py::test_faults"],
         long(
             [
-                *("test_faults.py::test_faults", "test_driver.py", "test_groups.py"),
+                *("test_faults.py::test_faults", "test_driver.py", "test_groups.py", "test_solutions.py"),
                 "test_boards.py::test_tasks_and_rollouts",
             ]
         ),

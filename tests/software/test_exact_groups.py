@@ -163,7 +163,7 @@ def test_a_task_that_is_refused_takes_no_slot(both, alone, wrong):
 
 @pytest.mark.parametrize("sent", [(0, 2), (0, 0, 1, 2), (0, 1, 1, 2), (1, 2), (1, 0, 2)], ids=str)
 def test_after_a_task_that_is_missing_doubled_or_late_all_are_refused(both, alone, sent):
-    """Until one is that of slot 0: a client that goes on with the next problem has no answer of another one."""
+    """Until one is that of slot 0: a client that goes on has no answer of another problem."""
     words = tasks(both, (0, 1, None), (1, 1, None), (2, 1, None))
     words = {name: column[list(sent)] for name, column in words.items()}
     status, answers = solve(both, joined([words, tasks(both, (0, 2, None), (1, 1, None))]))

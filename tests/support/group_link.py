@@ -1,4 +1,4 @@
-"""A link with faults to a solver of several problems: the packets of groups, as the hardware takes them."""
+"""A link with faults to a solver, of one problem or of several: its packets, as the hardware takes them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class GroupLink:
     """A solver whose tasks wait until their group is whole, behind a link.
 
     ``single`` is the model of one problem, with the formats of ``design``. The next request number k of a
-    solution in ``faults`` is ``lost``, ``doubled``, or ``late``, behind the next one.
+    solution in ``faults`` is ``lost``, ``doubled``, or ``late``, behind the next one. The answer to one that
+    is ``unheard`` is lost. ``taken`` has the words of tasks that were solved.
     """
 
     def __init__(self, design, single):
@@ -47,7 +48,7 @@ class GroupLink:
     def reset(self):
         """Forget all that was loaded and solved."""
         self.sessions = [SolverSession(self._single) for _ in range(self.design.interface.solver.problems)]
-        self.waiting, self.ready = [], deque()
+        self.waiting, self.ready, self.taken = [], deque(), []
 
     def begin(self, **faults):
         """Expect faults of the next requests: by their kind the number of one."""
@@ -74,6 +75,8 @@ class GroupLink:
         elif kind != "lost":
             for _ in range(1 + (kind == "doubled")):
                 self._take(packet)
+            if kind == "unheard":
+                self.ready.pop()
             if self.late is not None:
                 packet, self.late = self.late, None
                 self._take(packet)
@@ -95,28 +98,26 @@ class GroupLink:
         if function == SOLVE:
             self._collect(tag, words)
         else:
-            known = 0 <= words["problem"][0] < len(self.sessions)
-            known &= not (function == PLAN and self.waiting)
-            self._answer(function, tag, words, self.sessions[int(words["problem"][0])] if known else None)
+            problem = _number(words, "problem")
+            known = 0 <= problem < len(self.sessions) and not (function == PLAN and self.waiting)
+            answer = self.sessions[problem].respond(function, words) if known else self._refused(function)
+            self.ready.append(responses(self.design, function, tag, *answer).tobytes())
 
     def _collect(self, tag, words):
-        status, results = self.sessions[len(self.waiting)].respond(SOLVE, words)
-        more = 0 <= words["more"][0] <= 1
-        if not more:
-            status, results = status * 0 + MALFORMED, {name: 0 * number for name, number in results.items()}
+        turn, more = len(self.waiting), _number(words, "more")
+        is_next = 0 <= more <= 1 and _number(words, "problem") == turn
+        status, results = self.sessions[turn].respond(SOLVE, words) if is_next else self._refused(SOLVE)
+        if not status[0] & MALFORMED:
+            self.taken.append(words)
         self.waiting.append(responses(self.design, SOLVE, tag, status, results))
         whole = len(self.waiting) == len(self.sessions)
-        if status[0] & MALFORMED or whole or not words["more"][0]:
+        if status[0] & MALFORMED or whole or not more:
             self.ready.extend(packets.tobytes() for packets in self.waiting)
             self.waiting = []
 
-    def _answer(self, function, tag, words, session):
-        if session is None:
-            names = [word.name for word in self.design.interface.outputs(function)]
-            answer = np.array([MALFORMED]), {name: np.zeros(1, np.int64) for name in names}
-        else:
-            answer = session.respond(function, words)
-        self.ready.append(responses(self.design, function, tag, *answer).tobytes())
+    def _refused(self, function):
+        names = [word.name for word in self.design.interface.outputs(function)]
+        return np.array([MALFORMED]), {name: np.zeros(1, np.int64) for name in names}
 
     def _receive(self, _, address, room, size, wait):
         self.now += 1000
@@ -128,6 +129,11 @@ class GroupLink:
         ctypes.memmove(address, packet, len(packet))
         size[0] = len(packet)
         return OK
+
+
+def _number(words, name):
+    """Return the number of a word of several problems; zero in a build of one."""
+    return int(words[name][0]) if name in words else 0
 
 
 class LinkEngine(DriverEngine):

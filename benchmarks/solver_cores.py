@@ -53,7 +53,7 @@ BUILDS: tuple[Build, ...] = (
     Build("iiwa14", "xcvu9p", 1, 15, blocks=4),
     Build("iiwa14", "xcvu9p", 1, 16, problems=4),
     Build("iiwa14", "xcvu9p", 1, 8, problems=16),
-    Build("iiwa14", "xck26", 32, 680),
+    Build("iiwa14", "xck26", 64, 680),
 )
 
 BITS, KNOTS, ALPHAS = 27, 64, 8

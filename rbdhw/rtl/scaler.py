@@ -9,6 +9,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.delay import delayed, register
@@ -20,6 +21,19 @@ LATENCY = 4
 def product_widths(items: Sequence[Scaled]) -> tuple[int, int]:
     """Return the operand widths of the product of a scaler of these items, whose numbers may be negated."""
     return 1 + max(item.source.width for item in items), max(item.factor.width for item in items)
+
+
+def scaler_cells(items: Sequence[Scaled], fabric: Fabric) -> Cells:
+    """Return the cells of a scaler without its product: choices, a rounded shift, and a limit."""
+    value, factor = product_widths(items)
+    product, word = value + factor, max(item.target.width for item in items)
+    choices = {value: len(items), factor: len({item.by for item in items})}
+    luts = sum(fabric.multiplexer(count, width) for width, count in choices.items())
+    luts += value * any(item.negative for item in items)
+    luts += fabric.multiplexer(len({item.drop for item in items}), product) + product
+    turns = LATENCY * (len(items) - 1).bit_length()
+    luts += 2 * fabric.check(product) + 2 * word  # a limit
+    return Cells(luts, value + factor + product + word + turns)
 
 
 class Scaler(wiring.Component):

@@ -11,6 +11,9 @@ from rbdhw.cores.array.model import ArrayResource
 from rbdhw.cores.core import Core
 from rbdhw.cores.solver.commands import SolverCommands
 from rbdhw.cores.solver.component import SolverComponent
+from rbdhw.cores.solver.expansion import expansion_cells
+from rbdhw.cores.solver.forward import pass_cells
+from rbdhw.cores.solver.policy import policy_cells
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.sweep.array import SweepArray, build_sweep, least_handover
 from rbdhw.errors import InputError
@@ -115,9 +118,11 @@ class SolverCore:
         device, shape = self.core.device, self.shape.rollout
         step, fabric = self.interface.words("step"), FABRICS[self.core.device.family]
         cells = sum((part.cells(step, shape, fabric) for part in hardware_of(shape)), Cells())
-        around = {"edge": cells, "buffers": self.memory()}
+        timing = self.timing
+        parts = pass_cells(timing, fabric), expansion_cells(timing, fabric), policy_cells(timing, fabric)
+        around = {"edge": sum(parts, cells), "buffers": self.memory()}
         weights = weights_of(device, self.core.estimated_as)
-        lanes = [*(lane.numbers for lane in self.timing.lanes), *self.timing.policy_lanes]
+        lanes = [*(lane.numbers for lane in timing.lanes), *timing.policy_lanes]
         blocks = sum(device.blocks(product_widths(lane)) for lane in lanes)
         return self.sweep.estimate() + weigh(around, blocks, weights)
 

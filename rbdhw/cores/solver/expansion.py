@@ -15,12 +15,13 @@ from rbdhw.arrays import WordName
 from rbdhw.cores.solver.knot_rows import KnotRows
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import core_payload, factor_values
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.knots import MOVED
 from rbdhw.rtl.arithmetic import half, split_sum
 from rbdhw.rtl.delay import after, delay_line, delayed
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.preparation import MEMORY_STAGES
-from rbdhw.rtl.scaler import LATENCY, Scaler
+from rbdhw.rtl.scaler import LATENCY, Scaler, scaler_cells
 from rbdhw.rtl.state_error import ERROR_CYCLES, error
 
 
@@ -278,3 +279,18 @@ class Expansion(wiring.Component):
                 getattr(self, f"write_data_{k}").eq(scaler.word),
             ]
         m.d.comb += self.write_enable.eq(reduce(or_, enabled))
+
+
+def expansion_cells(timing: SolverTiming, fabric: Fabric) -> Cells:
+    """Return the cells of an expansion: rows of trajectories, errors, what waits for results, and scalers."""
+    shape = timing.shape
+    row = sum(word.format.width for word in shape.trajectory)
+    factors = sum(each.format.width for each in shape.number_factors if each.constant is None)
+    errors = sum(term.bits for term in shape.terms)
+    others = sum(each.width for each in shape.errors) + sum(each.bits for each in shape.changes_of_state)
+    results = sum(word.format.width for word in shape.dstep.outputs)
+    cells = sum((scaler_cells(lane.numbers, fabric) for lane in timing.lanes), Cells())
+    cells += fabric.delay(factors + others, timing.in_progress, MEMORY_STAGES)
+    place = (timing.sweep.rows - 1).bit_length()
+    kept = timing.read_in // 2 * row + errors + 2 * factors + others + results
+    return cells + Cells(2 * errors + 3 * place * len(timing.lanes), kept)

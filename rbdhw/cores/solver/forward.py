@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import core_payload
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.feedback import GAIN
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.options.build import DATA_WIDTHS
@@ -297,3 +298,27 @@ class ForwardPass(wiring.Component):
         now = Signal(len(value), name=name)
         m.d.comb += now.eq(value)
         return delay_line(m, now, 1, (cycles,), name=name, memory_stages=MEMORY_STAGES)[cycles]
+
+
+def pass_cells(timing: SolverTiming, fabric: Fabric) -> Cells:
+    """Return the cells of forward passes without feedback and costs, and of the tasks of all problems."""
+    shape, trials = timing.shape, timing.trials
+    state = sum(each.word.format.width for each in shape.state)
+    forces = sum(word.format.width for word in shape.taus)
+    task = sum(word.format.width for word in shape.step.inputs)
+    lines = (
+        (state, timing.before),
+        (state, timing.late),
+        (state, stage_of(timing.waits, timing.ii)),
+        (forces, timing.step - timing.late),
+        (forces, timing.fed_back - LIMITED),
+    )
+    cells = sum((fabric.delay(width, stages, MEMORY_STAGES) for width, stages in lines), Cells())
+    # The first states, changes of forces by halves, what the core takes, and costs of trials.
+    luts = state + 2 * task + fabric.multiplexer(shape.problems, 2 * task) + fabric.check(task)
+    luts += (
+        fabric.multiplexer(shape.alphas, forces)
+        + 2 * forces
+        + 2 * fabric.multiplexer(trials, shape.cost.width)
+    )
+    return cells + Cells(luts, shape.problems * task + trials * (shape.cost.width + 1))

@@ -11,10 +11,11 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.solver.words import factor_values
+from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.feedback import GAIN
 from rbdhw.rtl.delay import after
 from rbdhw.rtl.layouts import split_words
-from rbdhw.rtl.scaler import Scaler
+from rbdhw.rtl.scaler import Scaler, scaler_cells
 
 
 class PolicyRows(wiring.Component):
@@ -93,3 +94,12 @@ class PolicyRows(wiring.Component):
             gains += [words.get(each.stored(term), Const(0, GAIN.width)) for term in each.terms]
             changes.append(words.get(each.force.name, Const(0, each.force.format.width)))
         m.d.comb += [self.gains.eq(Cat(gains)), self.changes.eq(Cat(changes))]
+
+
+def policy_cells(timing: SolverTiming, fabric: Fabric) -> Cells:
+    """Return the cells of rows of policies: the scalers, a policy that is kept, and a row."""
+    shape = timing.shape
+    kept = sum(word.format.width for word in shape.policy)
+    row = sum(item.target.width for item in (*shape.gains, *shape.changes))
+    cells = sum((scaler_cells(lane, fabric) for lane in timing.policy_lanes), Cells())
+    return cells + Cells(flip_flops=kept + row)

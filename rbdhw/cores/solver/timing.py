@@ -23,7 +23,6 @@ WRITTEN_IN = 4
 
 A sweep waits for the first numbers, and a forward pass for the last policy."""
 
-
 READ_IN = 4
 """The cycles in which an expansion reads two rows of a step and starts its derivatives."""
 

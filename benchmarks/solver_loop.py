@@ -77,7 +77,7 @@ class Solvers:
 
 @cache
 def solvers_of(name: str = ROBOT, knots: int = KNOTS, blocks: int = 1) -> Solvers:
-    """Return the solvers of a bundled robot; the accelerator's sweeps back in so many blocks."""
+    """Return the solvers of a bundled robot. That of the accelerator sweeps back in ``blocks``."""
     robot, solving = load_urdf(path(name)), BuildOptions(("solve",), target="c", knots=knots, alphas=ALPHAS)
     plan = plan_build(robot, BuildOptions(("step", "dstep"), width=WIDTH, ii=II))
     model = solver_model(plan.accelerator, replace(solving, blocks=blocks))

@@ -52,7 +52,6 @@ class Scaler(wiring.Component):
                 # The packed numbers, which stay until the last item has had its turn.
                 "sources": In(sum(sources)),
                 "factors": In(sum(factors)),
-                "left": Out(range(len(items) + 1)),  # the items whose turn is to come
                 # A word, limited to its format, whether its product exceeds that, and the number of its item.
                 "valid": Out(1),
                 "word": Out(signed(self.width)),
@@ -65,7 +64,6 @@ class Scaler(wiring.Component):
         m = Module()
         running, turn = Signal(), Signal.like(self.item)
         last = turn == len(self.items) - 1
-        m.d.comb += self.left.eq(Mux(running, len(self.items) - turn, 0))
         with m.If(self.start):
             m.d.sync += [running.eq(1), turn.eq(0)]
         with m.Elif(running):

@@ -67,8 +67,8 @@ def build_array(
     Without a clock, :meth:`rbdhw.target.Target.clock` chooses it. ``share`` is the share of the device whose
     block RAMs may be used. ``handed`` are words that a task takes from results of an earlier one, which come
     first. If the interval is short for them, memories are direct (:class:`Timing`) where the clock allows it.
-    ``extra`` units may make all results earlier. A task takes these words from the one that is so many
-    ``turns`` before it, or from the first one that has them by then.
+    ``extra`` units may make all results earlier. A task takes these words from the task ``turns`` before it.
+    Without ``turns`` it takes them from the latest task that has them.
 
     Raises InputError if the clock is too fast, if there is no place for a job, or if a task would take words
     that are not there yet.

@@ -136,7 +136,7 @@ class SolverCommands(wiring.Component):
         return beyond.any() | (number > solver.loaded) | Cat(cross).any()
 
     def _read(self, m: Module, _taken: Any) -> Any:
-        """Read a knot of a last solution, and return whether there is none. The last knot has no forces."""
+        """Read a knot of a solution; return whether it is refused. The last knot has no forces."""
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(PLAN)
         number = numbers["row"]
         last, forces = Signal(name="last"), sum(word.format.width for word in shape.taus)

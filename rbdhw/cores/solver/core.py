@@ -127,8 +127,8 @@ class SolverCore:
         return self.sweep.estimate() + weigh(around, blocks, weights)
 
 
-Build = Callable[[int, int, int | None], SweepArray]
-"""Builds a sweep with an interval and a number of spare accumulators, for so many turns or any number."""
+Build = Callable[[int, int, bool], SweepArray]
+"""Builds a sweep with an interval and spare accumulators; if asked to, it refuses one that is too late."""
 
 
 def build_solver(
@@ -145,9 +145,9 @@ def build_solver(
     shape, device = interface.solver, core.device
     assert shape is not None
 
-    def build(cycles: int, spare: int, turns: int | None) -> SweepArray:
+    def build(cycles: int, spare: int, in_time: bool) -> SweepArray:
         extra = {ArrayResource.ACCUMULATOR: spare}
-        problems = None if turns is None else shape.problems
+        problems = shape.problems if in_time else None
         knots = shape.sweeps, shape.program, device
         return build_sweep(*knots, cycles, extra, clock_mhz, problems, shape.blocks)
 
@@ -165,7 +165,7 @@ def _soonest(build: Build, shape: SolverShape) -> SweepArray:
     """Return a sweep with about the shortest interval for :data:`ACCUMULATORS` for each turn."""
     terms, turns = sum(len(job.terms) for job in jobs(shape.program)), shape.problems * shape.blocks
     interval, tries = -(-max(terms // ACCUMULATORS, SHORTEST) // turns), 0
-    while (built := build(interval, SPARE_ACCUMULATORS, None)).between > turns:
+    while (built := build(interval, SPARE_ACCUMULATORS, False)).between > turns:
         cycles = max(-(-built.handed_on // turns), interval)
         interval = cycles + tries * cycles // SLACK + 1
         tries += 1
@@ -186,7 +186,7 @@ def _at_interval(build: Build, interval: int, least: int, shape: SolverShape) ->
     reason = ""
     for spare in SPARE_AT_INTERVAL:
         try:
-            return build(interval, spare, turns)
+            return build(interval, spare, True)
         except InputError as error:
             if error.where != "ii":
                 raise

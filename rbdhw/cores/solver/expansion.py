@@ -29,7 +29,7 @@ class Expansion(wiring.Component):
     """Writes the numbers of the knots of trajectories into the memory of a sweep, from the last knot back.
 
     At each knot the problems take turns, as in the sweep. The derivatives of a step are computed while the
-    numbers of steps before it are written. So many steps are expanded ahead of a sweep that it never reads a
+    numbers of steps before it are written. A sweep begins when enough steps are expanded: it never reads a
     number that is not there.
     """
 

@@ -53,14 +53,14 @@ def test_a_longer_interval_takes_less_hardware_and_more_cycles():
 def test_spare_accumulators_make_a_short_interval_possible():
     tried = []
 
-    def build(cycles, spare, problems):
-        tried.append((cycles, spare, problems))
+    def build(cycles, spare, in_time):
+        tried.append((cycles, spare, in_time))
         if spare < 20:
             raise InputError("ii", "late")
         return spare
 
     assert solver_core._at_interval(build, 30, 60, SimpleNamespace(problems=2, blocks=1)) == 20
-    assert tried == [(30, 0, 2), (30, 4, 2), (30, 20, 2)]
+    assert tried == [(30, 0, True), (30, 4, True), (30, 20, True)]
 
 
 def test_a_shorter_interval_takes_more_hardware():

@@ -50,6 +50,28 @@ def joint_difference(
     raise ValueError(f"{kind} joints have one degree of freedom")
 
 
+def coordinate_gains(kind: JointKind, gains: Vector | list[Scalar], reference: Sequence[Scalar]) -> list[Scalar]:
+    """Return the gains (nq_i,) of the differences of coordinates from those (nv_i,) of a tangent vector.
+
+    The vector is that of :func:`joint_difference` from a ``reference`` (nq_i,). It is a linear function of
+    the other configuration, and zero at the reference itself.
+    """
+    match kind:
+        case JointKind.SPHERICAL:
+            return _chord_gains((gains[0], gains[1], gains[2]), reference)
+        case JointKind.FLOATING:
+            out_of = transpose_tensor(attitude(reference[3:], 1.0))
+            of_position = apply(out_of, (gains[0], gains[1], gains[2]))
+            return [*of_position, *_chord_gains((gains[3], gains[4], gains[5]), reference[3:])]
+    raise ValueError(f"{kind} joints have no quaternion")
+
+
+def _chord_gains(gains: Vector, reference: Sequence[Scalar]) -> list[Scalar]:
+    a, w = (reference[0], reference[1], reference[2]), reference[3]
+    vector = scale(2.0, add(scale(w, gains), cross(a, gains)))
+    return [*vector, -2.0 * inner_product(gains, a)]
+
+
 def _planar(reference: Sequence[Scalar], q: Sequence[Scalar], turn: Turn) -> tuple[list[Scalar], Matrix]:
     (cos, sin), (c, s) = turn.reference, turn.actual
     x, y, _ = rotate_into(cos, sin, (q[0] - reference[0], q[1] - reference[1], 0.0))

@@ -6,7 +6,7 @@ Velocities are counted in steps, as ``h v``. A knot's numbers are
 ``D`` (nv, 2nv+m)  the derivatives of ``h`` times the next velocity by the state and the m forces; those that
                    are zero in all states may be left out
 ``T``, ``J``       blocks of joints of several degrees of freedom, which move the next configuration; those of
-                   others are one
+                   others are one (or what :mod:`rbdhw.frontend.knot_states` has in their place)
 ``H``              the Hessian of the cost by the state: its lower triangle by q, its diagonal by ``h v``;
                    the diagonal alone if costs are not coupled
 ``g`` (2nv+m,)     the gradient of the cost by the state and the forces
@@ -27,12 +27,13 @@ from itertools import chain
 from rbdhw.dynamics.integration import displacement_derivatives
 from rbdhw.dynamics.riccati import Matrix, Quadratic, StepChange, Vector, moved_value, riccati_step
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise
-from rbdhw.frontend.solver_steps import wide_joints
+from rbdhw.frontend.knot_states import JointStates
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.sweeps import Carried, Given, Shared, Source, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.passes.prune import prune
 from rbdhw.robot.model import Robot
+from rbdhw.robot.wide_joints import wide_joints
 from rbdhw.scalar import Scalar
 
 SWEEP = "sweep"
@@ -64,15 +65,17 @@ def record_sweep(
     coupled: bool = True,
     derivatives: Collection[str] | None = None,
     moves: bool = False,
+    of_states: bool = False,
 ) -> Sweeps:
     """Return the sweep back from knot ``knots`` to the first.
 
     Forces of ``held`` coordinates are fixed. ``coupled`` states whether costs join coordinates of q, as those
     of frames do. Otherwise their Hessian is diagonal. ``derivatives`` are the elements of ``D`` that are
     numbers, all by default; the others are zero. ``moves`` states whether a knot may take a value function of
-    an earlier trajectory.
+    an earlier trajectory. ``of_states`` states whether the numbers of joints of several degrees of freedom are
+    those of states (:mod:`rbdhw.frontend.knot_states`); costs are then not coupled.
     """
-    step = _record(robot, len(driven(robot, held)), coupled, derivatives, moves)
+    step = _record(robot, len(driven(robot, held)), coupled, derivatives, moves, of_states)
     everywhere = (True,) * (knots + 1)
 
     def source(name: str) -> Source:
@@ -90,19 +93,25 @@ def is_handed_on(name: str) -> bool:
 
 
 def _record(
-    robot: Robot, forces: int, coupled: bool, derivatives: Collection[str] | None, moves: bool
+    robot: Robot,
+    forces: int,
+    coupled: bool,
+    derivatives: Collection[str] | None,
+    moves: bool,
+    of_states: bool,
 ) -> Graph:
     """Return the graph of a knot's step."""
     recorder, n = Recorder(), robot.nv
-    transport, jacobian = _blocks(recorder, robot)
+    states = JointStates(recorder, robot) if of_states else None
+    transport, jacobian = _blocks(recorder, robot, states)
     names = [[f"D[{i},{j}]" for j in range(2 * n + forces)] for i in range(n)]
     rows: Matrix = [
         [recorder.input(name) if derivatives is None or name in derivatives else 0.0 for name in row]
         for row in names
     ]
     value = Quadratic(_symmetric(recorder, "V", 2 * n), _vector(recorder, "s", 2 * n))
-    cost = Quadratic(_cost(recorder, n, forces, coupled), _vector(recorder, "g", 2 * n + forces))
-    wide = {i for _, _, rates in wide_joints(robot) for i in range(rates.start, rates.stop)}
+    cost = _cost(recorder, n, forces, coupled, states)
+    wide = {i for joint in wide_joints(robot) for i in joint.coordinates}
     summed = [i for i in range(n) if i not in wide]
     if moves:
         change = _vector(recorder, MOVED, 2 * n)
@@ -113,39 +122,61 @@ def _record(
     handed = chain(_triangle("V", value.hessian), _elements("s", value.gradient))
     for name, number in handed:
         recorder.output(f"{SWEEP}.{name}", number)
-    results = (_elements(f"K[{i}]", row) for i, row in enumerate(policy.gains))
+    gains = policy.gains if states is None else [states.gains(row) for row in policy.gains]
+    results = (_elements(f"K[{i}]", row) for i, row in enumerate(gains))
     for name, number in chain(*results, _elements("k", policy.changes), _elements("pivot", policy.pivots)):
         recorder.output(f"{FUNCTION}.{name}".replace("][", ","), number)
     return optimise(prune(recorder.builder.finish(recorder.outputs)), DEFAULT_DELAYS)
 
 
-def _cost(recorder: Recorder, n: int, forces: int, coupled: bool) -> Matrix:
-    """Return the Hessian of a knot's cost (2 n + forces), with what regularises it."""
-    size = 2 * n + forces
+def _cost(
+    recorder: Recorder, n: int, forces: int, coupled: bool, states: JointStates | None
+) -> Quadratic:
+    """Return a knot's cost (2 n + forces), with what regularises it, in part by ``states``."""
+    size, by_states = 2 * n + forces, [] if states is None else list(states.costs())
+    wide = {i for rates, _, _ in by_states for i in range(rates.start, rates.stop)}
     by_state = _symmetric(recorder, "H", n) if coupled else []
     hessian: Matrix = [[*row, *[0.0] * (size - n)] for row in by_state]
     hessian += [[0.0] * size for _ in range(size - len(by_state))]
     regularisation = recorder.input(REGULARISATION)
-    for i in range(len(by_state), 2 * n):
+    for i in sorted({*range(len(by_state), 2 * n)} - wide):
         hessian[i][i] = recorder.input(f"H[{i},{i}]")
     for i in range(forces):
         hessian[2 * n + i][2 * n + i] = recorder.input(f"R[{i}]") + regularisation
-    return hessian
+    gradient: Vector = [0.0 if i in wide else recorder.input(f"g[{i}]") for i in range(size)]
+    for rates, slope, block in by_states:
+        gradient[rates] = slope
+        for i, row in enumerate(block, rates.start):
+            hessian[i][rates] = row
+    return Quadratic(hessian, gradient)
 
 
-def _blocks(recorder: Recorder, robot: Robot) -> tuple[Matrix, Matrix]:
-    """Return ``T`` and ``J`` (nv, nv): inputs where a joint of several degrees of freedom has numbers."""
-    transport, jacobian = _identity(robot.nv), _identity(robot.nv)
-    for joint, _, rates in wide_joints(robot):
-        probe = Recorder()
-        displacement = [probe.input(f"d[{i}]") for i in range(rates.stop - rates.start)]
-        pairs = zip((transport, jacobian), displacement_derivatives(joint.kind, displacement), strict=True)
-        for name, (matrix, block) in zip("TJ", pairs, strict=True):
+def _blocks(recorder: Recorder, robot: Robot, states: JointStates | None) -> tuple[Matrix, Matrix]:
+    """Return ``T`` and ``J`` (nv, nv), by ``states`` or with inputs where they have numbers."""
+    matrices = _identity(robot.nv), _identity(robot.nv)
+    for rates, *pair in _given_blocks(recorder, robot) if states is None else states.blocks():
+        for matrix, block in zip(matrices, pair, strict=True):
             for i, row in enumerate(block, rates.start):
-                for j, entry in enumerate(row, rates.start):
-                    number = isinstance(entry, Signal)
-                    matrix[i][j] = recorder.input(f"{name}[{i},{j}]") if number else entry
-    return transport, jacobian
+                matrix[i][rates] = row
+    return matrices
+
+
+def _given_blocks(recorder: Recorder, robot: Robot) -> Iterator[tuple[slice, Matrix, Matrix]]:
+    """Yield the coordinates of each joint of several degrees of freedom, and blocks with inputs."""
+    for wide in wide_joints(robot):
+        probe = Recorder()
+        displacement = [probe.input(f"d[{i}]") for i in wide.coordinates]
+        transport, jacobian = (
+            [
+                [
+                    recorder.input(f"{name}[{i},{j}]") if isinstance(entry, Signal) else entry
+                    for j, entry in zip(wide.coordinates, row, strict=True)
+                ]
+                for i, row in zip(wide.coordinates, block, strict=True)
+            ]
+            for name, block in zip("TJ", displacement_derivatives(wide.joint.kind, displacement), strict=True)
+        )
+        yield wide.rates, transport, jacobian
 
 
 def _identity(size: int) -> Matrix:

@@ -24,7 +24,8 @@ from rbdhw.passes.merge import merge
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import SOLVE, steps_with
 from rbdhw.robot.link_frames import chosen_frames
-from rbdhw.robot.model import Joint, JointKind, Robot
+from rbdhw.robot.model import JointKind
+from rbdhw.robot.wide_joints import wide_joints
 from rbdhw.scalar import Scalar, region
 
 Matrix = list[list[Scalar]]
@@ -49,16 +50,6 @@ class SolverGraphs:
     """``momentum`` (6,) about the centre of mass; None if it costs nothing."""
     momentum_expansion: Graph | None
     """The same, and its derivatives ``momentum_rows`` (6, 2 nv) by q and v."""
-
-
-def wide_joints(robot: Robot) -> list[tuple[Joint, slice, slice]]:
-    """Return the joints of which a displacement is no difference of coordinates, with their slices."""
-    rows = zip(robot.bodies, robot.q_of, robot.v_of, strict=True)
-    return [(body.joint, span, rates) for body, span, rates in rows if _is_wide(body.joint)]
-
-
-def _is_wide(joint: Joint) -> bool:
-    return joint.mimic is None and (joint.kind.quaternion is not None or joint.kind is JointKind.PLANAR)
 
 
 def trace_solver(model: Model, momentum: bool = False) -> SolverGraphs:

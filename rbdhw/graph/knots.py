@@ -21,6 +21,11 @@ Values = MutableMapping[int, Mapping[str, Array] | None]
 """What is handed on to the first knots of blocks, by these; None if nothing is known."""
 
 
+DISPLACEMENT, OFFSET, QUATERNION = "displacement", "offset", "quaternion"
+REFERENCE, ATTITUDE = "reference", "attitude"
+"""The arrays of numbers of joints of several degrees of freedom: :mod:`rbdhw.frontend.knot_states`."""
+
+
 def block_starts(steps: int, blocks: int) -> list[int]:
     """Return the knots with which blocks of so many steps begin, but for the last knot, from the end on.
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from rbdhw.fixed.knots import MOVED
 from rbdhw.golden.riccati import Expansion, Policy, expected_decrease
+from rbdhw.graph.knots import ATTITUDE, DISPLACEMENT, OFFSET, QUATERNION, REFERENCE
+from rbdhw.robot.model import Robot
+from rbdhw.robot.wide_joints import wide_joints
 
 Array = NDArray[np.float64]
 
@@ -43,6 +46,26 @@ def knot_numbers(expansion: Expansion, h: float, forces: Sequence[int]) -> dict[
         for name, array in arrays.items()
         for index in np.ndindex(array.shape[1:])
     }
+
+
+def state_numbers(robot: Robot, problem: Mapping[str, Array], states: Array) -> dict[str, Array]:
+    """Return the numbers (N + 1,) of :mod:`rbdhw.frontend.knot_states` of all knots with ``states``.
+
+    ``problem`` has the arrays ``h``, ``x_ref`` and ``Q`` of :func:`rbdhw.golden.solver.solve`.
+    """
+    reference, behind = problem["x_ref"], np.roll(states[:, robot.nq :], -1, axis=0)
+    behind[-1] = 0.0  # the last knot has no step
+    numbers = {}
+    for wide in wide_joints(robot):
+        for i in wide.coordinates:
+            numbers[f"{DISPLACEMENT}[{i}]"] = problem["h"] * behind[:, i]
+            numbers[f"H[{i},{i}]"] = problem["Q"][:, i]
+        for c in wide.position:
+            numbers[f"{OFFSET}[{c}]"] = states[:, c] - reference[:, c]
+        for c in wide.quaternion:
+            numbers[f"{QUATERNION}[{c}]"] = numbers[f"{ATTITUDE}[{c}]"] = states[:, c]
+            numbers[f"{REFERENCE}[{c}]"] = reference[:, c]
+    return numbers
 
 
 def moved_numbers(changes: Array, h: float, starts: Collection[int]) -> dict[str, Array]:

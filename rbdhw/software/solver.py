@@ -23,7 +23,7 @@ from rbdhw.fixed.normal import (
     round_keys,
     segments,
 )
-from rbdhw.frontend.solver_steps import SolverGraphs, wide_joints
+from rbdhw.frontend.solver_steps import SolverGraphs
 from rbdhw.graph.graph import Graph
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import CONTACT, NEXT_STATE

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pinocchio as pin
 
-from rbdhw.robot.model import JointKind, Placement
+from rbdhw.robot.model import BASE, JointKind, Placement
 from rbdhw.robot.reroot import REVERSIBLE
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -15,6 +15,13 @@ from tests.support.oracle import pinocchio_joints, pinocchio_model, se3, to_pino
 
 def floating(name):
     return load_urdf(path(name)).with_floating_base()
+
+
+def two_legs():
+    """Return a floating body with two links."""
+    robot = mechanism([JointKind.REVOLUTE] * 2, [BASE, BASE], 7)
+    bodies = [replace(body, link_frame=Placement()) for body in robot.bodies]
+    return robot.with_bodies(bodies).with_floating_base()
 
 
 def random_tree(seed, bodies=7):

@@ -37,10 +37,10 @@ from rbdhw.frontend.build_graph import prepare
 from rbdhw.frontend.read import read
 from rbdhw.frontend.solvability import check_functions
 from rbdhw.frontend.solver_steps import trace_solver
+from rbdhw.model.rollouts.mean_words import check_averaged
 from rbdhw.model.solver_words import check_solved
 from rbdhw.options.build import BuildOptions
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import MPPI, SOLVE
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.reroot import RootTrial
@@ -97,9 +97,10 @@ def plan_build(
     """
     source, options = suggest_core(source, options)
     check_cores(options)
-    for control, asked in ((SOLVE, options.solves), (MPPI, options.means)):
-        if asked:
-            check_solved(source, control)
+    if options.solves:
+        check_solved(source, options.blocks)
+    if options.means:
+        check_averaged(source)
     prepared = prepare_build(source, options, overrides, progress)
     return plan_accelerator(prepared, options, progress)
 

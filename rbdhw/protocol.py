@@ -425,6 +425,7 @@ COMMANDS: dict[str, Function] = {
         (
             *("x_ref", "tau_ref", "problem", "row", "x_weight", "tau_weight"),
             *("x_slope", "tau_slope", "x_curvature", "tau_curvature"),
+            *("d_weight", "d_row", "d_curvature"),
             *FORCE_LIMITS,
         ),
         (),

@@ -50,20 +50,20 @@ def joint_difference(
     raise ValueError(f"{kind} joints have one degree of freedom")
 
 
-def coordinate_gains(kind: JointKind, gains: Vector | list[Scalar], reference: Sequence[Scalar]) -> list[Scalar]:
+def coordinate_gains(kind: JointKind, gains: Sequence[Scalar], reference: Sequence[Scalar]) -> list[Scalar]:
     """Return the gains (nq_i,) of the differences of coordinates from those (nv_i,) of a tangent vector.
 
     The vector is that of :func:`joint_difference` from a ``reference`` (nq_i,). It is a linear function of
-    the other configuration, and zero at the reference itself.
+    the other configuration, and zero at the reference itself. ValueError for joints without a quaternion.
     """
-    match kind:
-        case JointKind.SPHERICAL:
-            return _chord_gains((gains[0], gains[1], gains[2]), reference)
-        case JointKind.FLOATING:
-            out_of = transpose_tensor(attitude(reference[3:], 1.0))
-            of_position = apply(out_of, (gains[0], gains[1], gains[2]))
-            return [*of_position, *_chord_gains((gains[3], gains[4], gains[5]), reference[3:])]
-    raise ValueError(f"{kind} joints have no quaternion")
+    if kind.quaternion is None:
+        raise ValueError(f"{kind} joints have no quaternion")
+    x, y, z = gains[-3:]
+    of_quaternion = _chord_gains((x, y, z), reference[-4:])
+    if kind is JointKind.SPHERICAL:
+        return of_quaternion
+    x, y, z = gains[:3]
+    return [*apply(transpose_tensor(attitude(reference[-4:], 1.0)), (x, y, z)), *of_quaternion]
 
 
 def _chord_gains(gains: Vector, reference: Sequence[Scalar]) -> list[Scalar]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rbdhw.engines.engine import Answer, Array, RolloutEngine, Source
 from rbdhw.fixed.format import Integers
 from rbdhw.model.arrays import check_optional
-from rbdhw.model.fixed_solver import FixedSolver, Goal
+from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.packets import decode, encode
 from rbdhw.model.responses import Response, Words
 from rbdhw.model.rollouts.codec import applied_forces, decode_answers, prepare_checked
@@ -23,6 +23,7 @@ from rbdhw.model.rollouts.evaluate import compute
 from rbdhw.model.rollouts.mean_codec import MeanTask, decode_mean
 from rbdhw.model.rollouts.mean_session import MeanSession
 from rbdhw.model.solver_codec import Asked, decode_solution, goal_words, group_words, joined, plan_words
+from rbdhw.model.solver_goal import Goal
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.protocol import GOAL, MEAN, MEAN_COMMANDS, MPPI, PLAN, ROW_COMMANDS, SOLVE, SOLVER_COMMANDS
 

@@ -6,7 +6,7 @@ the word's whole format becomes one at most. The product is rounded to :data:`WE
 exactly, and the sum of a step is rounded to :data:`COST_POINT` bits behind the binary point. So nothing
 overflows.
 
-A residual is a sum of coefficients times the errors of the state, less a constant. It is computed exactly,
+A residual is a sum of coefficients times errors of the state, less a constant. It is computed exactly,
 rounded to :data:`RESIDUAL`, weighted and squared like an error. One that exceeds its format flags its step.
 """
 
@@ -69,15 +69,50 @@ class CostTerm(ErrorTerm):
 
 
 @dataclass(frozen=True)
-class Residual:
-    """A residual of the cost, of this ``number``, from the errors of the words of the state."""
+class ErrorSum:
+    """A sum of this ``number``: coefficients times errors of the state, less a constant if it has one."""
 
     number: int
     terms: tuple[ErrorTerm, ...]
 
     @property
-    def constant(self) -> str:
+    def constant(self) -> str | None:
         """The name of what is subtracted."""
+        return None
+
+    @property
+    def weight(self) -> str:
+        """The name of the sum's weight."""
+        raise NotImplementedError
+
+    def stored(self, term: ErrorTerm) -> str:
+        """Return the name of a coefficient among those of all sums."""
+        raise NotImplementedError
+
+    @property
+    def sum_bits(self) -> int:
+        """The bits of the exact sum, before it is rounded."""
+        return ERROR_BITS + COEFFICIENT.width - 2 + (len(self.terms) + 1).bit_length()
+
+    def value(self, errors: Mapping[str, Integers], row: Mapping[str, Integers | int]) -> Integers:
+        """Return the sum (N,) in steps of :data:`RESIDUAL`, not limited.
+
+        ``errors`` (N,) have the names of their references, and ``row`` has coefficients and the constant.
+        """
+        total = np.zeros((), np.int64)
+        if self.constant is not None:
+            total = -(np.asarray(row[self.constant]) << PRODUCT_DROP)
+        for term in self.terms:
+            total = total + (errors[term.reference or ""] << term.shift) * row[self.stored(term)]
+        return round_half_up(total, PRODUCT_DROP)
+
+
+@dataclass(frozen=True)
+class Residual(ErrorSum):
+    """A residual of the cost, from the errors of the words of the state."""
+
+    @property
+    def constant(self) -> str:
         return str(WordName("y", (self.number,)))
 
     @property
@@ -89,23 +124,7 @@ class Residual:
         return str(WordName("C", (term.element,)))
 
     def stored(self, term: ErrorTerm) -> str:
-        """Return the name of a coefficient among those of all residuals."""
         return str(WordName("C", (self.number, term.element)))
-
-    @property
-    def sum_bits(self) -> int:
-        """The bits of the exact sum, before it is rounded."""
-        return ERROR_BITS + COEFFICIENT.width - 2 + (len(self.terms) + 1).bit_length()
-
-    def value(self, errors: Mapping[str, Integers], row: Mapping[str, Integers | int]) -> Integers:
-        """Return the residual (N,) in steps of :data:`RESIDUAL`, not limited.
-
-        ``errors`` (N,) have the names of their references, and ``row`` has coefficients and the constant.
-        """
-        total = -(np.asarray(row[self.constant]) << PRODUCT_DROP)
-        for term in self.terms:
-            total = total + (errors[term.reference or ""] << term.shift) * row[self.stored(term)]
-        return round_half_up(total, PRODUCT_DROP)
 
 
 def cost_terms(
@@ -141,14 +160,15 @@ def cost_format(terms: int, steps: int) -> Format:
 
 
 def stage_cost(
-    terms: Sequence[CostTerm],
+    terms: Sequence[ErrorTerm],
     values: Mapping[str, Integers],
     row: Mapping[str, Integers | int],
     residuals: Sequence[Integers] = (),
 ) -> Integers:
     """Return the cost (N,) of a step, for words (N,) of what is behind it and of its forces.
 
-    ``residuals`` (N,) are those of :func:`weighted_residuals`.
+    Of the ``terms`` only those with weights cost something. ``residuals`` (N,) are those of
+    :func:`weighted_residuals`.
     """
     squares = [
         term.weighted(
@@ -158,13 +178,14 @@ def stage_cost(
         )
         ** 2
         for term in terms
+        if isinstance(term, CostTerm)
     ]
     squares += [weighted**2 for weighted in residuals]
     return round_half_up(np.sum(squares, axis=0), SQUARE_DROP)
 
 
 def weighted_residuals(
-    residuals: Sequence[Residual], values: Mapping[str, Integers], row: Mapping[str, Integers | int]
+    residuals: Sequence[ErrorSum], values: Mapping[str, Integers], row: Mapping[str, Integers | int]
 ) -> tuple[list[Integers], NDArray[np.bool_]]:
     """Return each residual (N,) in the format :data:`WEIGHTED`, and whether one exceeds its format.
 
@@ -173,7 +194,7 @@ def weighted_residuals(
     exceeds, weighted = np.zeros(len(next(iter(values.values()))), np.bool_), []
     errors = {
         term.reference: term.error(values[term.word.name], row[term.reference])
-        for term in residuals[0].terms
+        for term in dict.fromkeys(term for residual in residuals for term in residual.terms)
         if term.reference is not None
     }
     for residual in residuals:

@@ -31,9 +31,11 @@ from rbdhw.fixed.rollout import (
 )
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.state_error import ErrorTerm
-from rbdhw.graph.knots import block_starts
+from rbdhw.fixed.wide_state import CoordinateDifference, Copy, WideState
+from rbdhw.graph.knots import OF_NEXT_KNOT, OFFSET, block_starts
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.protocol import COST, FORCE_LIMITS, GAINS
+from rbdhw.robot.wide_joints import WideJoint
 
 FACTOR_BITS = 24
 """The bits of a factor that is no word of a task."""
@@ -107,13 +109,14 @@ class Change:
 
 @dataclass(frozen=True)
 class SolverShape:
-    """The words of a solver for robots whose joints have one degree of freedom each.
+    """The words of a solver.
 
     ``step`` and ``dstep`` are the words of these functions, and ``program`` is that of a knot's step in
     ``sweeps``, where the forces of coordinates ``forces`` change. A forward pass tries the first ``alphas``
     of the step lengths 1, 1/2, 1/4, ... A solution has at most ``iterations``. The time step is a word of
     ``step``, or ``fixed_step`` in seconds. Knots are swept back in so many ``blocks``.
-    Up to ``problems`` are solved together, each with a goal and a plan of its own.
+    Up to ``problems`` are solved together, each with a goal and a plan of its own. ``joints`` are those of
+    several degrees of freedom.
     """
 
     step: StepWords
@@ -126,6 +129,7 @@ class SolverShape:
     fixed_step: float | None = None
     problems: int = 1
     blocks: int = 1
+    joints: tuple[WideJoint, ...] = ()
 
     @property
     def knots(self) -> int:
@@ -133,13 +137,22 @@ class SolverShape:
         return self.sweeps.links - 1
 
     @property
+    def nq(self) -> int:
+        return sum(word.array == "q" for word in self.step.inputs)
+
+    @property
     def nv(self) -> int:
-        return len(self.state) // 2
+        return len(self.state) - self.nq
 
     @cached_property
     def state(self) -> tuple[StateWord, ...]:
         """The words of a state, q and then v."""
-        return state_words(self.step, len(state_words(self.step, 0)) // 2)
+        return state_words(self.step, self.nq)
+
+    @property
+    def rates(self) -> tuple[StateWord, ...]:
+        """The words of a velocity."""
+        return self.state[self.nq :]
 
     @property
     def taus(self) -> tuple[Word, ...]:
@@ -153,15 +166,42 @@ class SolverShape:
     @property
     def rollout(self) -> RolloutShape:
         """The shape of rollouts like a forward pass."""
-        return RolloutShape(self.knots, self.nv, "step", (COST, GAINS))
+        return RolloutShape(self.knots, self.nq, "step", (COST, GAINS))
 
     @cached_property
-    def terms(self) -> tuple[CostTerm, ...]:
-        """The terms of the cost: the words of the state, then the forces. All have a reference."""
+    def terms(self) -> tuple[ErrorTerm, ...]:
+        """The errors of the words of the state, then the forces. All have a reference.
+
+        Those that cost something by themselves are among :attr:`costs`.
+        """
         terms = rollout_terms(self.step, self.rollout)
+        wide = {c for joint in self.joints for c in range(joint.span.start, joint.span.stop)}
         return tuple(
-            replace(term, reference=reference) for term, reference in zip(terms, self.references, strict=True)
+            ErrorTerm(term.word, reference) if k in wide else replace(term, reference=reference)
+            for k, (term, reference) in enumerate(zip(terms, self.references, strict=True))
         )
+
+    @cached_property
+    def wide(self) -> tuple[WideState, ...]:
+        """The joints of several degrees of freedom, with their errors."""
+        return tuple(WideState(joint, self.terms[joint.span]) for joint in self.joints)
+
+    @property
+    def differences(self) -> tuple[CoordinateDifference, ...]:
+        """The differences of their coordinates."""
+        return tuple(each for joint in self.wide for each in joint.differences)
+
+    @cached_property
+    def costs(self) -> tuple[CostTerm | CoordinateDifference, ...]:
+        """What costs something: the coordinates of the tangent space, the rates, then the forces."""
+        of_coordinate: dict[int, CostTerm | CoordinateDifference] = {
+            each.number: each for each in self.differences
+        }
+        others = [term for term in self.terms if isinstance(term, CostTerm)]
+        coordinates = range(self.nv)
+        simple = iter(others)
+        of_state = [of_coordinate.get(i) or next(simple) for i in coordinates]
+        return (*of_state, *simple)
 
     @cached_property
     def references(self) -> tuple[str, ...]:
@@ -178,7 +218,7 @@ class SolverShape:
     @property
     def cost(self) -> Format:
         """The format of the cost of a trajectory."""
-        return cost_format(len(self.terms), self.knots)
+        return cost_format(len(self.costs), self.knots)
 
     @cached_property
     def inputs(self) -> dict[str, Word]:
@@ -192,43 +232,49 @@ class SolverShape:
 
     # Weights
 
-    def _of_goal(self, term: int, what: str) -> str:
-        """Return the name of a word of a goal's row, such as ``x_slope[2]``, beside the weight of a term."""
-        weight = WordName.parse(self.terms[term].weight)
+    def _of_goal(self, cost: int, what: str) -> str:
+        """Return the name of a word of a goal's row, such as ``x_slope[2]``, beside a weight."""
+        weight = WordName.parse(self.costs[cost].weight)
         return str(replace(weight, array=weight.array.replace("weight", what)))
 
-    def weighted(self, term: int) -> int | None:
-        """Return the element of a knot's gradient that a term of the cost has; None for a fixed force."""
-        if term < 2 * self.nv:
-            return term
-        force = WordName.parse(self.terms[term].word.name).index[0]
+    def weighted(self, cost: int) -> int | None:
+        """Return the element of a knot's gradient that a cost has; None for a fixed force."""
+        if cost < 2 * self.nv:
+            return cost
+        force = cost - 2 * self.nv
         return 2 * self.nv + self.forces.index(force) if force in self.forces else None
 
-    def hessian(self, term: int) -> Word | None:
-        """Return the word of a knot's Hessian that a term of the cost has; None for a fixed force."""
-        index = self.weighted(term)
+    def hessian(self, cost: int) -> Word | None:
+        """Return the word of a knot's Hessian that a cost has; None for a fixed force."""
+        index = self.weighted(cost)
         if index is None:
             return None
         first = index - 2 * self.nv
         return self.inputs[f"R[{first}]" if first >= 0 else f"H[{index},{index}]"]
 
+    def is_rate(self, cost: int) -> bool:
+        """Return whether a cost is that of a velocity."""
+        return self.nv <= cost < 2 * self.nv
+
     @cached_property
     def slopes(self) -> tuple[Factor | None, ...]:
-        """The factor of each term of the cost: a knot's gradient is the product of it and the error."""
-        return tuple(self._slope(k) for k in range(len(self.terms)))
+        """The factor of each cost: a knot's gradient is the product of it and the error.
 
-    def _slope(self, term: int) -> Factor | None:
-        hessian = self.hessian(term)
-        if hessian is None:
+        There is none for a difference of a coordinate, of which the sweep computes the gradient.
+        """
+        return tuple(self._slope(k) for k in range(len(self.costs)))
+
+    def _slope(self, cost: int) -> Factor | None:
+        hessian, term = self.hessian(cost), self.costs[cost]
+        if hessian is None or not isinstance(term, CostTerm):
             return None
         exponent = hessian.format.width - 1 - hessian.format.binary_point
-        unit = self.terms[term].word.unit
-        if unit == "turn":
+        if term.word.unit == "turn":
             exponent += math.ceil(math.log2(TURN))
-        if self.nv <= term < 2 * self.nv:
+        if self.is_rate(cost):
             exponent += exponent_above(self.time_step.most)
         format_ = Format(FACTOR_BITS, FACTOR_BITS - 1 - exponent)
-        return Factor(self._of_goal(term, "slope"), format_)
+        return Factor(self._of_goal(cost, "slope"), format_)
 
     @property
     def time_word(self) -> Word | None:
@@ -253,9 +299,10 @@ class SolverShape:
     def goal(self) -> tuple[Word, ...]:
         """The words of a goal's row that passes and expansions take: references, weights, and slopes."""
         references = (term.reference_word for term in self.terms)
-        weights = (_positive(term.weight, term.weight_format) for term in self.terms)
+        weights = (_positive(cost.weight, cost.weight_format) for cost in self.costs)
         slopes = (_positive(slope.name, slope.format) for slope in self.slopes if slope is not None)
-        return (*references, *weights, *slopes)
+        coefficients = (word for each in self.differences for word in each.coefficients)
+        return (*references, *weights, *slopes, *coefficients)
 
     @cached_property
     def limits_of_forces(self) -> tuple[tuple[Word, Word], ...]:
@@ -273,7 +320,7 @@ class SolverShape:
     @cached_property
     def curvatures(self) -> tuple[Curvature, ...]:
         """The words of a goal's row that a sweep takes: those of the state, then those of the forces."""
-        knots = ((k, self.hessian(k)) for k in range(len(self.terms)))
+        knots = ((k, self.hessian(k)) for k in range(len(self.costs)))
         return tuple(
             Curvature(_positive(self._of_goal(k, "curvature"), word.format), word.name, k < 2 * self.nv)
             for k, word in knots
@@ -303,13 +350,18 @@ class SolverShape:
         )
 
     @cached_property
+    def copies(self) -> tuple[Copy, ...]:
+        """The words of states and references that are numbers of a knot as they are."""
+        return tuple(copy for joint in self.wide for copy in joint.copies(self.rates))
+
+    @cached_property
     def numbers(self) -> tuple[Scaled, ...]:
         """The numbers of a knot that follow from the trajectory.
 
-        Their sources are the results of ``dstep``, the errors of the terms of the cost, and
+        Their sources are the results of ``dstep``, the errors of the terms of the cost, :attr:`copies`, and
         :attr:`changes_of_state`.
         """
-        return (*self._derivatives(), *self._gradient(), *self._moved())
+        return (*self._derivatives(), *self._gradient(), *self._offsets(), *self._copied(), *self._moved())
 
     def _derivatives(self) -> Iterator[Scaled]:
         for name, element in step_derivatives(self.dstep, self.nv, self.forces).items():
@@ -320,11 +372,25 @@ class SolverShape:
 
     def _gradient(self) -> Iterator[Scaled]:
         first, names = len(self.dstep.outputs), [factor.name for factor in self.number_factors]
-        for k, (slope, source) in enumerate(zip(self.slopes, self.errors, strict=True)):
-            if slope is not None:
+        for k, (cost, slope) in enumerate(zip(self.costs, self.slopes, strict=True)):
+            if slope is not None and isinstance(cost, CostTerm):
+                place, by = self.terms.index(cost), names.index(slope.name)
                 word = self.inputs[f"g[{self.weighted(k)}]"]
-                by = names.index(slope.name)
-                yield Scaled(word.name, first + k, by, source, slope.format, word.format)
+                yield Scaled(word.name, first + place, by, self.errors[place], slope.format, word.format)
+
+    def _offsets(self) -> Iterator[Scaled]:
+        """Yield the positions of joints of several degrees of freedom."""
+        first, factor = len(self.dstep.outputs), self.number_factors[0].format
+        for joint in self.joints:
+            for c in joint.position:
+                word = self.inputs[f"{OFFSET}[{c}]"]
+                yield Scaled(word.name, first + c, 0, self.errors[c], factor, word.format)
+
+    def _copied(self) -> Iterator[Scaled]:
+        first, factors = len(self.dstep.outputs) + len(self.terms), self.number_factors
+        for k, copy in enumerate(self.copies):
+            word, by = self.inputs[copy.number], int(copy.by_time_step)
+            yield Scaled(word.name, first + k, by, copy.word.format, factors[by].format, word.format)
 
     @cached_property
     def block_starts(self) -> list[int]:
@@ -339,7 +405,8 @@ class SolverShape:
 
     def _moved(self) -> Iterator[Scaled]:
         """Yield the change of the knot behind the first one of a block since the sweep before."""
-        first, factors = len(self.dstep.outputs) + len(self.terms), self.number_factors
+        first = len(self.dstep.outputs) + len(self.terms) + len(self.copies)
+        factors = self.number_factors
         for k, change in enumerate(self.changes_of_state):
             turn = self.terms[k].word.unit == "turn"
             by = 1 if k >= self.nv else len(factors) - 1 if turn else 0
@@ -349,7 +416,7 @@ class SolverShape:
     def is_of_next_knot(self, number: str) -> bool:
         """Return whether a number belongs to the knot after its step, as the gradient by the state does."""
         name = WordName.parse(number)
-        return name.array == "g" and name.index[0] < 2 * self.nv
+        return name.array in OF_NEXT_KNOT or (name.array == "g" and name.index[0] < 2 * self.nv)
 
     # From a policy to the feedback and the changes of forces
 
@@ -384,7 +451,7 @@ class SolverShape:
     @property
     def _units(self) -> Sequence[int]:
         """The factor of the gains of each word of the state, which makes a gain that of the word's unit."""
-        turns = [int(state.word.unit == "turn") for state in self.state[: self.nv]]
+        turns = [int(state.word.unit == "turn") for state in self.state[: self.nq]]
         return [*turns, *[2] * self.nv]
 
     @staticmethod

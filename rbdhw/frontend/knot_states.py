@@ -56,9 +56,7 @@ class JointStates:
                 difference, turned = joint_difference(
                     wide.joint.kind, [*still, *reference], [*offset, *orientation]
                 )
-                weighted = [
-                    [weight * x for x in row] for weight, row in zip(weights, turned, strict=True)
-                ]
+                weighted = [[weight * x for x in row] for weight, row in zip(weights, turned, strict=True)]
                 columns = list(zip(*weighted, strict=True))
                 gradient = [inner_product(column, difference) for column in columns]
                 yield wide.rates, gradient, _symmetric(columns, list(zip(*turned, strict=True)))

@@ -72,8 +72,8 @@ def record_sweep(
     Forces of ``held`` coordinates are fixed. ``coupled`` states whether costs join coordinates of q, as those
     of frames do. Otherwise their Hessian is diagonal. ``derivatives`` are the elements of ``D`` that are
     numbers, all by default; the others are zero. ``moves`` states whether a knot may take a value function of
-    an earlier trajectory. ``of_states`` states whether the numbers of joints of several degrees of freedom are
-    those of states (:mod:`rbdhw.frontend.knot_states`); costs are then not coupled.
+    an earlier trajectory. ``of_states`` states whether the numbers of joints of several degrees of freedom
+    are those of states (:mod:`rbdhw.frontend.knot_states`); costs are then not coupled.
     """
     step = _record(robot, len(driven(robot, held)), coupled, derivatives, moves, of_states)
     everywhere = (True,) * (knots + 1)
@@ -129,9 +129,7 @@ def _record(
     return optimise(prune(recorder.builder.finish(recorder.outputs)), DEFAULT_DELAYS)
 
 
-def _cost(
-    recorder: Recorder, n: int, forces: int, coupled: bool, states: JointStates | None
-) -> Quadratic:
+def _cost(recorder: Recorder, n: int, forces: int, coupled: bool, states: JointStates | None) -> Quadratic:
     """Return a knot's cost (2 n + forces), with what regularises it, in part by ``states``."""
     size, by_states = 2 * n + forces, [] if states is None else list(states.costs())
     wide = {i for rates, _, _ in by_states for i in range(rates.start, rates.stop)}

@@ -25,6 +25,9 @@ DISPLACEMENT, OFFSET, QUATERNION = "displacement", "offset", "quaternion"
 REFERENCE, ATTITUDE = "reference", "attitude"
 """The arrays of numbers of joints of several degrees of freedom: :mod:`rbdhw.frontend.knot_states`."""
 
+OF_NEXT_KNOT = OFFSET, QUATERNION, REFERENCE
+"""Those that belong to the state behind a step, which costs something."""
+
 
 def block_starts(steps: int, blocks: int) -> list[int]:
     """Return the knots with which blocks of so many steps begin, but for the last knot, from the end on.
@@ -66,7 +69,8 @@ def sweep_knots(
     """
     (sweep,) = sweeps.sweeps
     carried = {name for name, source in sweeps.sources.items() if isinstance(source, Carried)}
-    handed: dict[str, Array] = {name: np.zeros((), numbers["g[0]"].dtype) for name in carried}
+    given = next(name for name, source in sweeps.sources.items() if isinstance(source, Given))
+    handed: dict[str, Array] = {name: np.zeros((), numbers[given].dtype) for name in carried}
     results: dict[str, list[Array]] = {}
     values = {} if values is None else values
     for knot in sweep.order(sweeps.links):

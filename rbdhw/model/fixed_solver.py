@@ -23,11 +23,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import WordName
-from rbdhw.errors import InputError
-from rbdhw.fixed.angles import TURN
-from rbdhw.fixed.cost import stage_cost
-from rbdhw.fixed.format import Format, Integers, round_half_up
+from rbdhw.fixed.cost import stage_cost, weighted_residuals
+from rbdhw.fixed.format import Integers, round_half_up
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.rollout import next_state, wrapped
 from rbdhw.fixed.scaled import Scaled
@@ -40,27 +37,11 @@ from rbdhw.fixed.solver import (
 )
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_sweep import FixedSweep
-from rbdhw.model.packets import convert, encode
 from rbdhw.model.responses import Words, respond
-from rbdhw.protocol import CONTACT, FORCE_LIMITS
+from rbdhw.model.solver_goal import Goal, encoded, goal_of
 from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
-
-NOT_TAKEN = ("limit_weight", "orientation_weight", "momentum_weight", CONTACT)
-"""The arrays of a problem, other than bounds of forces, for which accelerators have no words."""
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The words of a goal, those of a row for each step (N,), and the cost ``unit`` that counts as one.
-
-    A row has the references ``x_ref`` of the state after the step and ``tau_ref`` of the step's forces, and
-    the weights, slopes and curvatures of both.
-    """
-
-    rows: Words
-    unit: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -136,81 +117,14 @@ class FixedSolver:
         assert self.model.interface.solver is not None
         return self.model.interface.solver
 
-    # Goals and first guesses
-
     def goal(self, problem: Mapping[str, Array]) -> Goal:
-        """Return the words of a problem's ``x_ref`` (N + 1, nq + nv), ``Q`` (N + 1, 2 nv) and ``R`` (N, nv).
-
-        ``tau_ref`` (N, nv) is zero by default. The first rows of ``x_ref`` and ``Q`` count for nothing.
-        Weights are those that the words of their roots have. Raises InputError if the problem has other
-        costs or contacts; or if a weight is negative, or too large for the formats of the sweep.
-        """
-        check_problem(problem, "a solver on words", ("W", "position_weight"))
-        weights = np.hstack([problem["Q"][1:], problem["R"]])
-        if not np.all(weights >= 0.0):
-            raise InputError("weights", "one is negative or not a number", "at least zero")
-        shape, rows = self.shape, dict(self._references(problem))
-        units = np.array([TURN if term.word.unit == "turn" else 1.0 for term in shape.terms])
-        largest = np.array([4.0**term.exponent for term in shape.terms])
-        unit = float(np.max(weights * units**2 * largest)) or 1.0
-        h, curvatures = self._h(problem), {each.number: each.word for each in shape.curvatures}
-        for k, term in enumerate(shape.terms):
-            root = term.weight_format.quantise(np.sqrt(weights[:, k] / unit) * units[k])
-            rows[term.weight] = root
-            exact = np.square(term.weight_format.real(root) / units[k]) * unit
-            slope, number = shape.slopes[k], shape.hessian(k)
-            if slope is None or number is None:
-                continue
-            rate, word = h if shape.nv <= k < 2 * shape.nv else 1.0, curvatures[number.name]
-            rows[slope.name] = _fitting(slope.name, slope.format, exact * units[k] / rate)
-            curvature = _fitting(word.name, word.format, exact / rate**2)
-            if self.model.interface.converts:  # it may have more bits than a single
-                curvature = convert(word, word.format.real(curvature))
-            rows[word.name] = curvature
-        return Goal(rows | self._limits(problem), unit)
-
-    def _limits(self, problem: Mapping[str, Array]) -> dict[str, Integers]:
-        """Return the words of the limits of forces: the accelerator's own where those are closer."""
-        rows = {}
-        for word in self.shape.limits:
-            name = WordName.parse(word.name)
-            low, high = (word.format.real(np.array(end)) for end in (word.lowest, word.highest))
-            none = (low, high)[FORCE_LIMITS.index(name.array)]
-            value = np.clip(problem[name.array][name.index[0]] if name.array in problem else none, low, high)
-            number = word.format.quantise(value)
-            if self.model.interface.converts:
-                number = convert(word, _single_within(value, low, high))
-            rows[word.name] = np.full(self.shape.knots, number)
-        return rows
-
-    def _references(self, problem: Mapping[str, Array]) -> Words:
-        states, nv = problem["x_ref"][1:], self.shape.nv
-        forces = problem.get("tau_ref", np.zeros((len(states), nv)))
-        words = self._encoded(states[:, :nv], states[:, nv:], forces)
-        references = {}
-        for term, reference in zip(self.shape.terms, self.shape.references, strict=True):
-            word = words[term.word.name]
-            limited = word if term.wraps else np.clip(word, term.word.lowest, term.word.highest)
-            references[reference] = limited
-        return references
-
-    def _encoded(self, q: Array, v: Array, tau: Array, h: Array | None = None) -> Words:
-        tasks = {"q": q, "v": v, "tau": tau}
-        if self.shape.time_word is not None:
-            tasks["h"] = np.full(len(q), 0.0 if h is None else h)
-        return encode(self.model, "step", tasks)
-
-    def _h(self, problem: Mapping[str, Array]) -> float:
-        """Return the time step that the word for a problem's has, or the fixed one."""
-        step = self.shape.time_step
-        if step.constant is None:
-            return float(step.format.real(step.format.quantise(problem["h"])))
-        return step.most
+        """Return the words of a problem's goal, as :func:`rbdhw.model.solver_goal.goal_of`."""
+        return goal_of(self.model, problem)
 
     def task(self, problem: Mapping[str, Array], tau: Array) -> dict[str, int]:
         """Return the words of a first state, of forces (nv,) that a first guess holds, and of constants."""
         q, v = (problem[name][np.newaxis] for name in ("q", "v"))
-        words = self._encoded(q, v, tau[np.newaxis], problem.get("h"))
+        words = encoded(self.model, q, v, tau[np.newaxis], problem.get("h"))
         return {word.name: int(words[word.name][0]) for word in self.shape.step.inputs}
 
     # Solutions
@@ -224,6 +138,8 @@ class FixedSolver:
         without one the forces of the task are held, from rest. A first trajectory with a flagged step ends
         the solution.
         """
+        if before is not None:
+            task = self._near(task, before, shift)
         settled = before is not None or all(task[each] == 0 for each in self._rates)
         first = self._begin(task, goal, before, shift)
         none = {name: np.zeros(self.shape.knots, np.int64) for name in self._gain_names}
@@ -260,7 +176,18 @@ class FixedSolver:
     @property
     def _rates(self) -> list[str]:
         """The names of the words of a velocity."""
-        return [each.word.name for each in self.shape.state[self.shape.nv :]]
+        return [each.word.name for each in self.shape.rates]
+
+    def _near(self, task: Mapping[str, int], plan: Plan, shift: int) -> dict[str, int]:
+        """Return a task whose quaternions have the signs that are nearer to those of a plan's step.
+
+        Errors of the feedback are differences of elements, and both signs are the same orientation.
+        """
+        step = {name: int(words[shift]) for name, words in plan.states.items()}
+        near = dict(task)
+        for joint in self.shape.wide:
+            near |= joint.near(task, step)
+        return near
 
     @cached_property
     def _gain_names(self) -> list[str]:
@@ -303,7 +230,8 @@ class FixedSolver:
             flagged = flagged | (status != 0)
             state, beyond = wrapped(shape.state, next_state(shape.step, shape.state, results))
             flagged = flagged | beyond
-            cost = cost + stage_cost(shape.terms, state | forces, row)
+            differences, _ = weighted_residuals(shape.differences, state, row)
+            cost = cost + stage_cost(shape.terms, state | forces, row, differences)
             states.append(state)
             applied.append(forces)
         return _Trials(_stacked(states), _stacked(applied), cost, flagged)
@@ -353,6 +281,11 @@ class FixedSolver:
         judged = {**{name: words[1:] for name, words in plan.states.items()}, **plan.forces}
         for term, reference in zip(shape.terms, shape.references, strict=True):
             sources.append(term.error(judged[term.word.name], goal.rows[reference]))
+        for copy in shape.copies:
+            words = plan.states.get(copy.word.name, none)
+            sources.append(
+                goal.rows[copy.word.name] if copy.of_goal else words[1:] if copy.behind else words[:-1]
+            )
         sources += self._changes_of_state(plan)
         numbers = {word.name: none.copy() for word in self.sweep.taken}
         for each in shape.curvatures:
@@ -413,27 +346,6 @@ class FixedSolver:
         return {each.name: each.limited(sources[each.place], factors[each.by])[0] for each in results}
 
 
-def check_problem(
-    problem: Mapping[str, Array], control: str, others: Sequence[str] = (), bounds: Array | None = None
-) -> None:
-    """Refuse what accelerators have no words for, ``others`` among it for this ``control``.
-
-    With ``bounds`` (nv, 2) of the forces it has none for other limits than these, either.
-    """
-    other = [name for name in (*NOT_TAKEN, *others) if np.any(problem.get(name, 0.0))]
-    *costs, last = (name for name in ("Q", "W", "R", "position_weight") if name not in others)
-    taken = f"costs of {', '.join(costs)} and {last} alone, no contacts"
-    if bounds is not None:
-        taken += f", and the bounds of tau as {' and '.join(FORCE_LIMITS)}"
-        other += [
-            name
-            for name, bound in zip(FORCE_LIMITS, bounds.T, strict=True)
-            if np.any(problem.get(name, bound) != bound)
-        ]
-    if other:
-        raise InputError("problem", f"{control} does not take its {', '.join(other)}", taken)
-
-
 def _best(trials: _Trials, cost: int | None) -> int | None:
     """Return the trial with the longest step among the cheapest, if they cost no more than the last one.
 
@@ -453,20 +365,6 @@ def _raised(regularisation: int) -> int:
 def _lowered(regularisation: int) -> int:
     lower = regularisation >> REGULARISATION_BITS
     return lower if lower >= LEAST_REGULARISATION_WORD else 0
-
-
-def _single_within(value: Array, low: Array, high: Array) -> Array:
-    """Return the single nearest to a value between two bounds that is between them, too."""
-    single = np.float32(value)
-    return np.array(single if low <= single <= high else np.nextafter(single, np.float32(0.0)), np.float64)
-
-
-def _fitting(name: str, format_: Format, values: Array) -> Integers:
-    """Return the words of values; InputError if one is too large for the format."""
-    if np.any(values > format_.highest * format_.step):
-        remedy = "smaller weights, or formats from problems with such weights"
-        raise InputError(f"weights: {name}", f"{np.max(values):g} is too large", remedy=remedy)
-    return format_.quantise(values)
 
 
 def _factor_values(factors: Sequence[Factor], words: Mapping[str, Integers | int]) -> list[Integers | int]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rbdhw.fixed.evaluate import evaluate
 from rbdhw.fixed.format import Format, Integers
-from rbdhw.fixed.knots import MOVED
+from rbdhw.fixed.knots import MOVED, REGULARISATION
 from rbdhw.fixed.program import Program, Word
 from rbdhw.golden.riccati import Expansion, Policy
 from rbdhw.graph.knots import Values, sweep_knots
@@ -70,7 +70,7 @@ class FixedSweep:
         words = {name: word.format.quantise(numbers[name]) for name, word in known.items()}
         most = {name: word.format.highest * word.format.step for name, word in known.items()}
         fits = all(np.all(np.abs(numbers[name]) <= most[name]) for name in known)
-        still = np.zeros_like(words["g[0]"])
+        still = np.zeros_like(next(word for name, word in words.items() if name != REGULARISATION))
         return words | {word.name: still for word in self.taken if word.array == MOVED}, fits
 
     def sweep(self, words: Mapping[str, Integers], values: Values | None = None) -> Swept:

@@ -15,8 +15,9 @@ from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.golden.rollout import errors_of
-from rbdhw.model.fixed_solver import FixedSolver, Goal
+from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.responses import Words
+from rbdhw.model.solver_goal import Goal
 from rbdhw.protocol import PLAN, SOLVE
 
 Array = NDArray[np.float64]

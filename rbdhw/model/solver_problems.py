@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 from rbdhw.domain.bounds import Domain
 from rbdhw.golden.evaluation import evaluate
+from rbdhw.golden.integrators import integrate
+from rbdhw.golden.solver import simple_elements
 from rbdhw.robot.model import Robot
+from rbdhw.robot.wide_joints import floating_coordinates, wide_joints
 
 Array = NDArray[np.float64]
 
@@ -24,18 +27,20 @@ WEIGHT = 1e-3
 def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int) -> dict[str, Array]:
     """Return a problem of :func:`rbdhw.golden.solver.solve` from a random state of the domain to rest nearby.
 
-    It has costs of differences and of forces. Its first trajectory holds the first state. Joints have one
-    degree of freedom each.
+    It has costs of differences and of forces. Its first trajectory holds the first state. The forces on a
+    floating base hold it, and do not change.
     """
     rng, nv = np.random.default_rng(seed), robot.nv
     low, high = np.clip(SHARE * np.asarray(domain.bounds["q"]), -NEAR, NEAR).T
-    q, v = rng.uniform(low, high), rng.uniform(-SPEED, SPEED, nv)
-    goal = np.hstack([q + rng.uniform(-AWAY, AWAY, nv), np.zeros(nv)])
+    q, v = _with_unit_quaternions(robot, rng.uniform(low, high)), rng.uniform(-SPEED, SPEED, nv)
+    goal = np.hstack([integrate(robot, q[np.newaxis], rng.uniform(-AWAY, AWAY, (1, nv)))[0], np.zeros(nv)])
     weights = np.hstack([rng.uniform(5.0, 10.0, nv), rng.uniform(0.5, 1.0, nv)])
     Q = np.tile(weights, (knots + 1, 1))
     Q[-1] *= 10.0
     held = evaluate(robot, "id", {"q": q[np.newaxis], "v": np.zeros((1, nv)), "a": np.zeros((1, nv))})
-    limits = np.asarray(domain.bounds["tau"])
+    limits = np.array(domain.bounds["tau"])
+    of_base = floating_coordinates(robot)
+    limits[of_base] = held["tau"][0, of_base, np.newaxis]
     return {
         "q": q,
         "v": v,
@@ -46,7 +51,7 @@ def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
         "tau_min": limits[:, 0],
         "tau_max": limits[:, 1],
         "tau": np.tile(held["tau"], (knots, 1)),
-        "states": np.zeros((knots + 1, 2 * nv)),
+        "states": np.tile(np.append(q, np.zeros(nv)), (knots + 1, 1)),
         "K": np.zeros((knots, nv, 2 * nv)),
         **_no_other_costs(robot, knots),
     }
@@ -59,14 +64,25 @@ def moving_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
     Forces that are held for long lead to such speeds, too: from most positions a robot falls.
     """
     rng, problem = np.random.default_rng((seed, 1)), random_problem(robot, domain, knots, h, seed)
-    rates, (low, high) = np.arange(knots + 1) / knots, np.asarray(domain.bounds["q"]).T
+    rates, last = np.arange(knots + 1) / knots, rng.uniform(*np.asarray(domain.bounds["v"]).T)
     time = h * np.sum(rates)
-    end = problem["q"] + time * rng.uniform(*np.asarray(domain.bounds["v"]).T)
-    last = (np.clip(end, low, high) - problem["q"]) / time
+    simple = simple_elements(robot)[robot.nv :]  # after those of the velocity
+    coordinates, elements = simple.T
+    low, high = np.asarray(domain.bounds["q"])[elements].T
+    start = problem["q"][elements]
+    last[coordinates] = (np.clip(start + time * last[coordinates], low, high) - start) / time
     v = np.outer(rates, last)
-    q = problem["q"] + h * np.cumsum(v, axis=0)
+    q = integrate(robot, np.tile(problem["q"], (knots + 1, 1)), h * np.cumsum(v, axis=0))
     tasks = {"q": q[:-1], "v": v[:-1], "a": np.diff(v, axis=0) / h}
     return {**problem, "tau": evaluate(robot, "id", tasks)["tau"]}
+
+
+def _with_unit_quaternions(robot: Robot, q: Array) -> Array:
+    """Return a configuration (nq,) whose quaternions have unit length."""
+    for joint in wide_joints(robot):
+        quaternion = list(joint.quaternion)
+        q[quaternion] /= np.linalg.norm(q[quaternion]) if quaternion else 1.0
+    return q
 
 
 def _no_other_costs(robot: Robot, knots: int) -> dict[str, Array]:
@@ -76,8 +92,8 @@ def _no_other_costs(robot: Robot, knots: int) -> dict[str, Array]:
         "y": np.zeros((knots + 1, 0)),
         "W": np.zeros((knots + 1, 0)),
         "limit_weight": np.zeros(2 * nv),
-        "x_min": np.full(2 * nv, -np.inf),
-        "x_max": np.full(2 * nv, np.inf),
+        "x_min": np.full(robot.nq + nv, -np.inf),
+        "x_max": np.full(robot.nq + nv, np.inf),
         "tau_ref": np.zeros((knots, nv)),
         "placement_ref": np.zeros((knots + 1, frames, 4, 4)),
         "position_weight": np.zeros((knots + 1, frames, 3)),

@@ -10,9 +10,10 @@ from rbdhw.fixed.evaluate import limited, outside_domain
 from rbdhw.fixed.format import Integers, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.fixed_solver import FixedSolver, Goal, Solution
+from rbdhw.model.fixed_solver import FixedSolver, Solution
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.responses import Response, Words
+from rbdhw.model.solver_goal import Goal
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 
 

@@ -17,7 +17,8 @@ from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.interface import FunctionWords
 from rbdhw.model.rollouts.part import in_slots
 from rbdhw.protocol import COMMANDS, GOAL, PLAN, SOLVE
-from rbdhw.robot.model import Robot
+from rbdhw.robot.model import JointKind, Robot
+from rbdhw.robot.wide_joints import wide_joints
 from rbdhw.solving import Solved
 
 REFERENCES = ("x_ref", "tau_ref")
@@ -36,7 +37,7 @@ def with_solver(
 
     Raises InputError as :func:`check_solved`, and if the sweep cannot be in so many ``blocks``.
     """
-    check_solved(model.robot)
+    check_solved(model.robot, blocks)
     check_blocks(sweep.sweeps.links - 1, blocks)
     if blocks > 1 and not any(word.array == MOVED for word in sweep.taken):
         raise InputError("blocks", "the sweep takes no values of an earlier one", "1")
@@ -44,20 +45,26 @@ def with_solver(
     step, dstep, forces = interface.words("step"), interface.words("dstep"), tuple(sweep.forces)
     fixed = model.robot.time_step
     sizes = alphas, iterations, fixed, problems, blocks
-    shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, *sizes)
+    joints = tuple(wide_joints(model.robot))
+    shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, *sizes, joints)
     functions = (*interface.functions, *solver_commands(interface.functions, shape))
     return replace(model, interface=replace(interface, functions=functions, solver=shape), sweep=sweep)
 
 
-def check_solved(robot: Robot, control: str = SOLVE) -> None:
-    """Refuse a robot for which accelerators have no optimal ``control``.
+def check_solved(robot: Robot, blocks: int = 1) -> None:
+    """Refuse a robot for which accelerators do not solve.
 
-    Raises InputError if a joint has several degrees of freedom.
+    Raises InputError if a joint is planar, or has several degrees of freedom where a sweep is in ``blocks``.
     """
-    where = f"robot '{robot.name}'"
-    if robot.nq != robot.nv:
-        reason = "has a joint of several degrees of freedom"
-        raise InputError(where, reason, f"joints of one degree of freedom for {control} on an accelerator")
+    wide = wide_joints(robot)
+    for joint in wide:
+        if joint.joint.kind is JointKind.PLANAR:
+            where, reason = f"joint '{joint.joint.name}'", "is planar"
+            expected = "joints of one degree of freedom, spherical or floating ones"
+            raise InputError(where, reason, f"{expected} for {SOLVE} on an accelerator")
+    if wide and blocks > 1:
+        reason = f"joint '{wide[0].joint.name}' has several degrees of freedom"
+        raise InputError("blocks", reason, "1 with such a joint")
 
 
 def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> tuple[FunctionWords, ...]:

@@ -15,7 +15,7 @@ from rbdhw.golden.solver import difference, solve
 from rbdhw.graph.interpret import edge_value, node_values
 from rbdhw.graph.knots import sweep_knots
 from rbdhw.graph.sweeps import Sweeps
-from rbdhw.model.knot_numbers import knot_numbers, moved_numbers
+from rbdhw.model.knot_numbers import knot_numbers, moved_numbers, state_numbers
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -34,21 +34,30 @@ def solver_numbers(
     forces: Sequence[int],
     iterations: int = ITERATIONS,
     starts: Sequence[int] = (),
+    *,
+    of_states: bool = False,
 ) -> list[dict[str, Array]]:
     """Return the numbers of every sweep back of a solver in double precision.
 
     ``problems`` are those of :func:`rbdhw.golden.solver.solve`, and ``forces`` the coordinates whose forces
     change. The first trajectory of one in motion follows a solution from rest, of one iteration. ``starts``
-    are the knots with which blocks begin, but for the last one.
+    are the knots with which blocks begin, but for the last one. ``of_states`` states whether the numbers of
+    joints of several degrees of freedom are those of states.
     """
     numbers = []
     for problem in problems:
         trajectories = _Trajectories(robot, float(problem["h"]), starts)
 
         def sweep(
-            expansion: Expansion, regularisation: float, trajectories: _Trajectories = trajectories
+            expansion: Expansion,
+            regularisation: float,
+            trajectories: _Trajectories = trajectories,
+            problem: Mapping[str, Array] = problem,
         ) -> Policy | None:
             added = {REGULARISATION: np.array(regularisation)} | trajectories.moved(expansion)
+            if of_states:
+                assert expansion.states is not None
+                added |= state_numbers(robot, problem, expansion.states)
             numbers.append(knot_numbers(expansion, trajectories.h, forces) | added)
             return sweep_back(expansion, regularisation)
 

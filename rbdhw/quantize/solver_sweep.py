@@ -17,6 +17,7 @@ from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_problems import WEIGHT
 from rbdhw.quantize.knots import knot_magnitudes, solver_numbers, without_noise
 from rbdhw.robot.model import Robot
+from rbdhw.robot.wide_joints import floating_coordinates
 
 Array = NDArray[np.float64]
 
@@ -40,17 +41,20 @@ def observed_sweep(
     problems = list(problems)
     sweeps, magnitudes = observed_magnitudes(robot, dstep, problems, knots, blocks)
     program = knot_program(sweeps, magnitudes, width)
-    return FixedSweep(sweeps, program, float(problems[0]["h"]), driven(robot))
+    return FixedSweep(sweeps, program, float(problems[0]["h"]), driven(robot, floating_coordinates(robot)))
 
 
 def observed_magnitudes(
     robot: Robot, dstep: StepWords, problems: Iterable[Mapping[str, Array]], knots: int, blocks: int = 1
 ) -> tuple[Sweeps, list[float]]:
     """Return the recorded sweep, and the largest magnitude of each node of a step, with headroom."""
-    forces = driven(robot)
+    held = floating_coordinates(robot)
+    forces = driven(robot, held)
     derivatives = step_derivatives(dstep, robot.nv, forces)
-    sweeps = record_sweep(robot, knots, coupled=False, derivatives=derivatives, moves=blocks > 1)
+    sweeps = record_sweep(
+        robot, knots, held, coupled=False, derivatives=derivatives, moves=blocks > 1, of_states=True
+    )
     starts = block_starts(knots, blocks)
-    numbers = without_noise(solver_numbers(robot, problems, forces, starts=starts))
+    numbers = without_noise(solver_numbers(robot, problems, forces, starts=starts, of_states=True))
     numbers[0] |= {REGULARISATION: np.array(MOST_REGULARISATION)}
     return sweeps, knot_magnitudes(sweeps, numbers)

@@ -37,5 +37,11 @@ def wide_joints(robot: Robot) -> list[WideJoint]:
     return [WideJoint(body.joint, span, rates) for body, span, rates in rows if _is_wide(body.joint)]
 
 
+def floating_coordinates(robot: Robot) -> list[int]:
+    """Return the velocity coordinates of floating joints, which nothing drives."""
+    floating = (each for each in wide_joints(robot) if each.joint.kind is JointKind.FLOATING)
+    return [i for each in floating for i in each.coordinates]
+
+
 def _is_wide(joint: Joint) -> bool:
     return joint.mimic is None and (joint.kind.quaternion is not None or joint.kind is JointKind.PLANAR)

@@ -28,6 +28,7 @@ from rbdhw.graph.graph import Graph
 from rbdhw.passes.prune import prune
 from rbdhw.protocol import CONTACT, NEXT_STATE
 from rbdhw.robot.model import Robot
+from rbdhw.robot.wide_joints import wide_joints
 from rbdhw.software.c_text import fill
 from rbdhw.software.floating import PROCESSOR, heading
 from rbdhw.software.kernel import Division, Kernel

@@ -57,9 +57,7 @@ def test_a_sweep_by_states_equals_dense_matrices(make, held):
     other[:, robot.nq :] = rng.normal(size=(KNOTS + 1, robot.nv))
     for k in range(KNOTS):
         state = solved["states"][k]
-        gains = np.array(
-            [[results[f"K[{i},{j}]"][k] for j in range(len(state))] for i in range(len(forces))]
-        )
+        gains = np.array([[results[f"K[{i},{j}]"][k] for j in range(len(state))] for i in range(len(forces))])
         feedback = gains @ (units * (other[k] - state))
         expected = (policy.gains[k] @ difference(robot, state, other[k]))[forces]
         np.testing.assert_allclose(feedback, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())

@@ -10,8 +10,9 @@ from rbdhw.errors import InputError
 from rbdhw.fixed.cost import COST_POINT
 from rbdhw.fixed.solver import with_tolerance
 from rbdhw.golden.solver import Trajectory, expand, roll_out, solve
-from rbdhw.model.fixed_solver import NOT_TAKEN, FixedSolver, _lowered, _raised
+from rbdhw.model.fixed_solver import FixedSolver, _lowered, _raised
 from rbdhw.model.knot_numbers import knot_numbers
+from rbdhw.model.solver_goal import NOT_TAKEN
 from rbdhw.model.solver_words import with_solver
 from rbdhw.protocol import FORCE_LIMITS
 from rbdhw.solving import Solved

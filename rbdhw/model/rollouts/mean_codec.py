@@ -17,13 +17,13 @@ from rbdhw.fixed.softmin import FRACTION, MOST_EXPONENT, MOST_SAMPLES, SCALE
 from rbdhw.golden.kinematics import placements
 from rbdhw.golden.rollout import errors_of
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.fixed_solver import check_problem
 from rbdhw.model.responses import Words
 from rbdhw.model.rollouts.codec import check, prepare_checked
 from rbdhw.model.rollouts.cost import OF_RESIDUALS, Cost, cost_unit
 from rbdhw.model.rollouts.data import Array
 from rbdhw.model.rollouts.packets import row_words
 from rbdhw.model.rollouts.positions import OF_POSITIONS
+from rbdhw.model.solver_goal import check_problem
 from rbdhw.protocol import MEAN, MPPI
 
 HALF = 0.5

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rbdhw.arrays import WordName
+from rbdhw.errors import InputError
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import RolloutShape, force_words, rollout_cost
@@ -14,6 +15,18 @@ from rbdhw.model.interface import FunctionWords
 from rbdhw.model.rollouts.part import counts, in_slots
 from rbdhw.model.rollouts.samples import SEED, SEED_FORMAT
 from rbdhw.protocol import COMMANDS, MEAN, MPPI
+from rbdhw.robot.model import Robot
+
+
+def check_averaged(robot: Robot) -> None:
+    """Refuse a robot for which accelerators take no means of samples.
+
+    Raises InputError if a joint has several degrees of freedom.
+    """
+    if robot.nq != robot.nv:
+        reason = "has a joint of several degrees of freedom"
+        expected = f"joints of one degree of freedom for {MPPI} on an accelerator"
+        raise InputError(f"robot '{robot.name}'", reason, expected)
 
 
 def mean_commands(step: FunctionWords, shape: RolloutShape, first: int) -> tuple[FunctionWords, ...]:

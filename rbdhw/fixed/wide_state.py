@@ -1,0 +1,144 @@
+"""The state of joints of several degrees of freedom in the words of a solver.
+
+The difference from a reference in the tangent space is a linear function of the elements of the
+configuration, and zero at the reference. So it is a sum of coefficients times errors, and the coefficients
+are the reference's alone: a goal's row has them.
+
+Source of the differences: :func:`rbdhw.golden.solver.difference`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rbdhw.arrays import WordName
+from rbdhw.fixed.cost import COEFFICIENT, WEIGHTED, ErrorSum
+from rbdhw.fixed.format import Format, Integers, wrap
+from rbdhw.fixed.program import Word
+from rbdhw.fixed.rollout import StateWord
+from rbdhw.fixed.state_error import ErrorTerm
+from rbdhw.graph.knots import ATTITUDE, DISPLACEMENT, QUATERNION, REFERENCE
+from rbdhw.robot.wide_joints import WideJoint
+
+Array = NDArray[np.float64]
+
+SIGN_BITS = 9
+"""The highest bits of the elements of quaternions by which the signs of two are compared."""
+
+
+@dataclass(frozen=True)
+class CoordinateDifference(ErrorSum):
+    """The difference of coordinate ``number`` of the tangent space from a reference.
+
+    ``terms`` are the errors of a joint's position, or of its quaternion, of which it is a ``chord``.
+    """
+
+    chord: bool
+
+    @property
+    def weight(self) -> str:
+        return str(WordName("d_weight", (self.number,)))
+
+    @property
+    def exponent(self) -> int:
+        """The binary logarithm of the unit, which no difference of unit quaternions or positions exceeds."""
+        return max(term.exponent for term in self.terms) + 1 + self.chord
+
+    @property
+    def weight_format(self) -> Format:
+        """The format of the weight; a difference of the unit times the largest weight is below one."""
+        return Format(WEIGHTED.width, WEIGHTED.binary_point + self.exponent)
+
+    def stored(self, term: ErrorTerm) -> str:
+        return str(WordName("d_row", (self.number, term.element)))
+
+    @property
+    def coefficients(self) -> tuple[Word, ...]:
+        """The coefficients as words of a goal's row."""
+        most = COEFFICIENT.highest
+        return tuple(Word(self.stored(term), "1", -1, COEFFICIENT, -most, most) for term in self.terms)
+
+    def quantised(self, row: Sequence[Array]) -> dict[str, Integers]:
+        """Return the coefficients (N,) for a ``row`` of numbers (N,), one for each term."""
+        words, most = {}, COEFFICIENT.highest
+        for term, numbers in zip(self.terms, row, strict=True):
+            word = COEFFICIENT.quantise(np.ldexp(numbers, term.exponent - self.exponent))
+            words[self.stored(term)] = np.clip(word, -most, most)
+        return words
+
+
+class Copy(NamedTuple):
+    """A word of a trajectory, before or ``behind`` a step, or of the ``goal``, that is a number of a knot.
+
+    A velocity is taken ``by_time_step``.
+    """
+
+    number: str
+    word: Word
+    behind: bool = False
+    of_goal: bool = False
+    by_time_step: bool = False
+
+
+@dataclass(frozen=True)
+class WideState:
+    """A joint of several degrees of freedom, with the errors of the elements of its configuration."""
+
+    joint: WideJoint
+    terms: tuple[ErrorTerm, ...]
+
+    @property
+    def differences(self) -> tuple[CoordinateDifference, ...]:
+        """The differences of all coordinates."""
+        moves = len(self.joint.position)
+        return tuple(
+            CoordinateDifference(i, self.terms[moves:] if k >= moves else self.terms[:moves], k >= moves)
+            for k, i in enumerate(self.joint.coordinates)
+        )
+
+    def copies(self, rates: Sequence[StateWord]) -> Iterator[Copy]:
+        """Yield the numbers of a knot that are words as they are; ``rates`` are the words of a velocity."""
+        for i in self.joint.coordinates:
+            yield Copy(f"{DISPLACEMENT}[{i}]", rates[i].word, behind=True, by_time_step=True)
+        for c in self.joint.quaternion:
+            term = self.terms[c - self.joint.span.start]
+            yield Copy(f"{QUATERNION}[{c}]", term.word, behind=True)
+            yield Copy(f"{REFERENCE}[{c}]", term.reference_word, of_goal=True)
+            yield Copy(f"{ATTITUDE}[{c}]", term.word)
+
+    def coefficients(self, q: Array) -> dict[str, Integers]:
+        """Return the words (N,) of a goal's rows whose references are ``q`` (N, nq)."""
+        quaternion = q[:, list(self.joint.quaternion)]
+        x, y, z, w = (quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)).T
+        rows = [*_axes(x, y, z, w)] if len(self.joint.position) else []
+        rows += [[2.0 * w, 2.0 * z, -2.0 * y, -2.0 * x]]
+        rows += [[-2.0 * z, 2.0 * w, 2.0 * x, -2.0 * y], [2.0 * y, -2.0 * x, 2.0 * w, -2.0 * z]]
+        words: dict[str, Integers] = {}
+        for difference, row in zip(self.differences, rows, strict=True):
+            words |= difference.quantised(row)
+        return words
+
+    def near(self, task: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+        """Return the words of the quaternion of a task with the sign that is nearer to another state's."""
+        words = [self.terms[k - self.joint.span.start].word for k in self.joint.quaternion]
+        product = sum(_highest(word, task) * _highest(word, other) for word in words)
+        sign = -1 if product < 0 else 1
+        return {word.name: int(wrap(np.array(sign * task[word.name]), word.format.width)) for word in words}
+
+
+def _highest(word: Word, words: Mapping[str, int]) -> int:
+    return words[word.name] >> word.format.width - SIGN_BITS
+
+
+def _axes(x: Array, y: Array, z: Array, w: Array) -> list[list[Array]]:
+    """Return the axes of an orientation in the frame around it, the rows of the transposed rotation."""
+    return [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
+        [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
+        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]

@@ -113,15 +113,36 @@ class WideState:
 
     def coefficients(self, q: Array) -> dict[str, Integers]:
         """Return the words (N,) of a goal's rows whose references are ``q`` (N, nq)."""
-        quaternion = q[:, list(self.joint.quaternion)]
-        x, y, z, w = (quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)).T
-        rows = [*_axes(x, y, z, w)] if len(self.joint.position) else []
-        rows += [[2.0 * w, 2.0 * z, -2.0 * y, -2.0 * x]]
-        rows += [[-2.0 * z, 2.0 * w, 2.0 * x, -2.0 * y], [2.0 * y, -2.0 * x, 2.0 * w, -2.0 * z]]
         words: dict[str, Integers] = {}
-        for difference, row in zip(self.differences, rows, strict=True):
+        for difference, row in zip(self.differences, self.rows(q), strict=True):
             words |= difference.quantised(row)
         return words
+
+    def rows(self, q: Array) -> list[Array]:
+        """Return the coefficients (terms, N) of the difference of each coordinate from ``q`` (N, nq)."""
+        quaternion = q[:, list(self.joint.quaternion)]
+        x, y, z, w = (quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)).T
+        chord = [[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]]
+        axes = _axes(x, y, z, w) if len(self.joint.position) else []
+        return [*map(np.array, axes), *(2.0 * np.array(row) for row in chord)]
+
+    def differences_of(self, q: Array, errors: Array) -> Array:
+        """Return the differences (N, nv_i) from ``q`` (N, nq) for errors (N, nq) of its elements."""
+        return np.stack(
+            [
+                np.sum(row.T * errors[:, [term.element for term in difference.terms]], axis=1)
+                for difference, row in zip(self.differences, self.rows(q), strict=True)
+            ],
+            axis=1,
+        )
+
+    def gains_of(self, q: Array, gains: Array) -> Array:
+        """Return gains (N, nv, nv_i) of differences from ``q`` (N, nq), for those (N, nv, nq) of its elements."""
+        columns = []
+        for difference, row in zip(self.differences, self.rows(q), strict=True):
+            of_terms = gains[..., [term.element for term in difference.terms]]
+            columns.append(np.einsum("nfc,cn->nf", of_terms, row) / (4.0 if difference.chord else 1.0))
+        return np.stack(columns, axis=-1)
 
     def near(self, task: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
         """Return the words of the quaternion of a task with the sign that is nearer to another state's."""

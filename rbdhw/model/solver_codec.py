@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
+from rbdhw.fixed.cost import CostTerm
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
+from rbdhw.fixed.solver import SolverShape
+from rbdhw.fixed.wide_state import WideState
 from rbdhw.golden.rollout import errors_of
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.responses import Words
@@ -103,9 +106,9 @@ def decode_solution(
     the problem in all knots. The expected decrease is not a number: an accelerator does not tell.
     """
     interface, shape = solver.model.interface, solver.shape
-    nv, knots = shape.nv, shape.knots
-    states, tau = np.zeros((knots + 1, 2 * nv)), np.zeros((knots + 1, nv))
-    K = np.zeros((knots + 1, nv, 2 * nv))
+    knots, size = shape.knots, len(shape.state)
+    states, tau = np.zeros((knots + 1, size)), np.zeros((knots + 1, shape.nv))
+    K = np.zeros((knots + 1, shape.nv, size))
     angles = [term.word.unit == "turn" for term in shape.feedback[0].terms]
     for word in interface.outputs(PLAN):
         name, real = WordName.parse(word.name), word.format.real(plan[word.name])
@@ -118,18 +121,44 @@ def decode_solution(
             K[:, i, j] = real / (TURN if angles[j] else 1.0)
     numbers = {name: _number(interface.outputs(SOLVE), solved, name) for name in _NUMBERS}
     behind = HALF * goal.unit * numbers["cost"]
-    first = np.hstack([problem["q"], problem["v"]])
-    error = errors_of(first, problem["x_ref"][0], np.array(solver.model.domain.wraps))
     return {
         "states": states,
         "tau": tau[:-1],
-        "K": K[:-1],
-        "cost": np.array(behind + HALF * np.sum(problem["Q"][0] * error**2)),
+        "K": _tangent_gains(shape, states[:-1], K[:-1]),
+        "cost": np.array(behind + HALF * np.sum(problem["Q"][0] * _first_difference(solver, problem) ** 2)),
         "decrease": np.array(np.nan),
         "regularisation": np.array(numbers["regularisation"]),
         "iterations": np.array(int(numbers["iterations"])),
         "status": np.array(int(numbers["solved"])),
     }
+
+
+def _first_difference(solver: FixedSolver, problem: Mapping[str, Array]) -> Array:
+    """Return the difference (2 nv,) of the first state from its reference."""
+    first, reference = np.hstack([problem["q"], problem["v"]]), problem["x_ref"][0]
+    errors, shape = errors_of(first, reference, np.array(solver.model.domain.wraps)), solver.shape
+    return _in_tangent_space(
+        shape, errors, lambda joint: joint.differences_of(reference[np.newaxis], errors[np.newaxis])[0]
+    )
+
+
+def _tangent_gains(shape: SolverShape, states: Array, gains: Array) -> Array:
+    """Return the gains (N, nv, 2 nv) of differences from those (N, nv, nq + nv) of elements of the state."""
+    return _in_tangent_space(shape, gains, lambda joint: joint.gains_of(states, gains))
+
+
+def _in_tangent_space(
+    shape: SolverShape, of_elements: Array, of_joint: Callable[[WideState], Array]
+) -> Array:
+    """Return numbers (..., 2 nv) of coordinates from those (..., nq + nv) of elements of the state.
+
+    ``of_joint`` returns those (..., nv_i) of a joint of several degrees of freedom.
+    """
+    columns = [cost.element if isinstance(cost, CostTerm) else 0 for cost in shape.costs[: 2 * shape.nv]]
+    numbers = of_elements[..., columns]
+    for joint in shape.wide:
+        numbers[..., joint.joint.rates] = of_joint(joint)
+    return numbers
 
 
 _NUMBERS = ("cost", "iterations", "regularisation", "solved")

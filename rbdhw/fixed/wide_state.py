@@ -137,7 +137,7 @@ class WideState:
         )
 
     def gains_of(self, q: Array, gains: Array) -> Array:
-        """Return gains (N, nv, nv_i) of differences from ``q`` (N, nq), for those (N, nv, nq) of its elements."""
+        """Return gains (N, nv, nv_i) of differences from ``q`` (N, nq) for those (N, nv, nq) of errors."""
         columns = []
         for difference, row in zip(self.differences, self.rows(q), strict=True):
             of_terms = gains[..., [term.element for term in difference.terms]]

@@ -15,7 +15,7 @@ from rbdhw.robot.wide_joints import floating_coordinates, wide_joints
 Array = NDArray[np.float64]
 
 SHARE, NEAR = 0.4, 1.2
-"""The share of its bounds within which a coordinate starts, and how far from zero at most (rad, m)."""
+"""The share of its bounds within which a coordinate starts, and how far from the middle at most (rad, m)."""
 
 AWAY, SPEED = 0.3, 0.2
 """How far a goal is from the first coordinates at most (rad, m), and how fast they are (rad/s, m/s)."""
@@ -31,7 +31,9 @@ def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
     floating base hold it, and do not change.
     """
     rng, nv = np.random.default_rng(seed), robot.nv
-    low, high = np.clip(SHARE * np.asarray(domain.bounds["q"]), -NEAR, NEAR).T
+    bounds = np.asarray(domain.bounds["q"])
+    middle = np.clip(0.0, *bounds.T)  # zero, or what is nearest to it
+    low, high = middle + np.clip(SHARE * (bounds.T - middle), -NEAR, NEAR)
     q, v = _with_unit_quaternions(robot, rng.uniform(low, high)), rng.uniform(-SPEED, SPEED, nv)
     goal = np.hstack([integrate(robot, q[np.newaxis], rng.uniform(-AWAY, AWAY, (1, nv)))[0], np.zeros(nv)])
     weights = np.hstack([rng.uniform(5.0, 10.0, nv), rng.uniform(0.5, 1.0, nv)])

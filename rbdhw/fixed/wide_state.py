@@ -63,8 +63,8 @@ class CoordinateDifference(ErrorSum):
         most = COEFFICIENT.highest
         return tuple(Word(self.stored(term), "1", -1, COEFFICIENT, -most, most) for term in self.terms)
 
-    def quantised(self, row: Sequence[Array]) -> dict[str, Integers]:
-        """Return the coefficients (N,) for a ``row`` of numbers (N,), one for each term."""
+    def quantised(self, row: Array) -> dict[str, Integers]:
+        """Return the words (N,) of coefficients (terms, N)."""
         words, most = {}, COEFFICIENT.highest
         for term, numbers in zip(self.terms, row, strict=True):
             word = COEFFICIENT.quantise(np.ldexp(numbers, term.exponent - self.exponent))
@@ -146,10 +146,15 @@ class WideState:
 
     def near(self, task: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
         """Return the words of the quaternion of a task with the sign that is nearer to another state's."""
-        words = [self.terms[k - self.joint.span.start].word for k in self.joint.quaternion]
+        words = self.quaternion
         product = sum(_highest(word, task) * _highest(word, other) for word in words)
         sign = -1 if product < 0 else 1
         return {word.name: int(wrap(np.array(sign * task[word.name]), word.format.width)) for word in words}
+
+    @property
+    def quaternion(self) -> list[Word]:
+        """The words of the quaternion."""
+        return [self.terms[c - self.joint.span.start].word for c in self.joint.quaternion]
 
 
 def _highest(word: Word, words: Mapping[str, int]) -> int:

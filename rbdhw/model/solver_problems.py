@@ -66,7 +66,8 @@ def moving_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
     Forces that are held for long lead to such speeds, too: from most positions a robot falls.
     """
     rng, problem = np.random.default_rng((seed, 1)), random_problem(robot, domain, knots, h, seed)
-    rates, last = np.arange(knots + 1) / knots, rng.uniform(*np.asarray(domain.bounds["v"]).T)
+    rates, bounds = np.arange(knots + 1) / knots, np.asarray(domain.bounds["v"])
+    last = np.array(rng.uniform(*bounds.T))
     time = h * np.sum(rates)
     simple = simple_elements(robot)[robot.nv :]  # after those of the velocity
     coordinates, elements = simple.T

@@ -18,7 +18,7 @@ from rbdhw.fixed.cost import (
     SQUARE_DROP,
     WEIGHTED,
     CostTerm,
-    Residual,
+    ErrorSum,
 )
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import (
@@ -30,6 +30,7 @@ from rbdhw.fixed.rollout import (
     row_inputs,
     tracked_words,
 )
+from rbdhw.fixed.state_error import ErrorTerm
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import COST, LOAD_COST, LOAD_RESIDUAL
 from rbdhw.rtl.arithmetic import ADDENDS, add_up, differ, half, sum_latency
@@ -43,49 +44,56 @@ SQUARED = ERROR_CYCLES + 3
 """Cycles until the squares are there: an error, its product, the rounded product, the square."""
 
 
-def cost_latency(terms: int, residuals: Sequence[Residual] = ()) -> int:
-    """Return the cycles from a state to the cost of the step before it."""
+def cost_latency(terms: int, residuals: Sequence[ErrorSum] = ()) -> int:
+    """Return the cycles from a state to the cost of the step before it, with so many squares of errors."""
     if not residuals:
         return SQUARED + sum_latency(terms) + 1
-    return _ready(terms, residuals[0]) + sum_latency(len(residuals) + 1) + 1
+    return _ready(terms, residuals) + sum_latency(len(residuals) + 1) + 1
 
 
-def _rounded(residual: Residual) -> int:
+def _rounded(residual: ErrorSum) -> int:
     """Return the cycles until a residual is there: an error, its products, their sum, and the rounding."""
-    return ERROR_CYCLES + 1 + sum_latency(len(residual.terms) + 1) + 1
+    addends = len(residual.terms) + (residual.constant is not None)
+    return ERROR_CYCLES + 1 + sum_latency(addends) + 1
 
 
-def _ready(terms: int, residual: Residual) -> int:
-    """Return the cycles until the sum of the squares of errors is there, and the square of a residual."""
-    return max(SQUARED + sum_latency(terms), _rounded(residual) + 3)
+def _ready(terms: int, residuals: Sequence[ErrorSum]) -> int:
+    """Return the cycles until the sum of the squares of errors is there, and the squares of residuals."""
+    return max(SQUARED + sum_latency(terms), *(_rounded(residual) + 3 for residual in residuals))
 
 
 class StageCost(wiring.Component):
     """Computes the cost of a step, every cycle.
 
-    ``words`` are those of a row of references and weights, in the order in which they are stored.
+    ``words`` are those of a row of references and weights, in the order in which they are stored. It may have
+    coefficients of residuals. Of the ``terms`` those with weights cost something by themselves.
     """
 
     def __init__(
-        self, *, terms: tuple[CostTerm, ...], words: tuple[Word, ...], residuals: tuple[Residual, ...] = ()
+        self, *, terms: tuple[ErrorTerm, ...], words: tuple[Word, ...], residuals: tuple[ErrorSum, ...] = ()
     ) -> None:
         self.terms = terms
+        self.weighted = [term for term in terms if isinstance(term, CostTerm)]
         self.words = words
         self.residuals = residuals
-        self.latency = cost_latency(len(terms), residuals)
-        of_residuals = {
-            # The coefficients of each residual, packed in the order of residuals and then of terms.
-            "coefficients": In(sum(len(each.terms) for each in residuals) * COEFFICIENT.width),
-            "exceeds": Out(1),  # whether a residual exceeds its format; as late as the cost
-        }
+        self.latency = cost_latency(len(self.weighted), residuals)
+        of_row = {word.name for word in words}
+        self.apart = [
+            name for each in residuals for term in each.terms if (name := each.stored(term)) not in of_row
+        ]
+        # The coefficients that no row has, packed in the order of residuals and then of terms.
+        coefficients = {"coefficients": In(len(self.apart) * COEFFICIENT.width)} if self.apart else {}
+        # Whether a residual exceeds its format; as late as the cost.
+        exceeds = {"exceeds": Out(1)} if residuals else {}
         super().__init__(
             {
-                **(of_residuals if residuals else {}),
+                **coefficients,
+                **exceeds,
                 # The words of the terms, packed in their order.
                 "values": In(sum(term.word.format.width for term in terms)),
                 "row": In(sum(word.format.width for word in words)),  # the row, packed, one cycle later
                 # The cost, `cost_latency` cycles after `values`.
-                "cost": Out(COST_POINT + (len(terms) + len(residuals)).bit_length()),
+                "cost": Out(COST_POINT + (len(self.weighted) + len(residuals)).bit_length()),
             }
         )
 
@@ -93,11 +101,12 @@ class StageCost(wiring.Component):
         m = Module()
         row = split_words(self.words, self.row)
         values = split_words([term.word for term in self.terms], self.values)
-        errors, numbers = [], []
+        errors, numbers = dict[ErrorTerm, Any](), []
         for k, term in enumerate(self.terms):
             reference = Const(0, 1) if term.reference is None else row[term.reference]
-            errors.append(error(m, str(k), term, values[term.word.name], reference))
-            numbers.append(self._square(m, k, term, errors[k], row))
+            errors[term] = error(m, str(k), term, values[term.word.name], reference)
+            if isinstance(term, CostTerm):
+                numbers.append(self._square(m, k, term, errors[term], row))
         total = add_up(m, "sum", numbers)
         if self.residuals:
             total = self._with_residuals(m, total, errors, row)
@@ -112,15 +121,20 @@ class StageCost(wiring.Component):
         weighted = register(m, f"weighted_{k}", weighted, signed(WEIGHTED.width))
         return register(m, f"square_{k}", weighted * weighted, 2 * WEIGHTED.width)
 
-    def _with_residuals(self, m: Module, total: Any, errors: Sequence[Any], row: Mapping[str, Any]) -> Any:
+    def _with_residuals(
+        self, m: Module, total: Any, errors: Mapping[ErrorTerm, Any], row: Mapping[str, Any]
+    ) -> Any:
         """Return the sum of squares with those of residuals, and say whether one exceeds its format."""
-        ready = _ready(len(self.terms), self.residuals[0])
-        (total,) = after(m, ready - SQUARED - sum_latency(len(self.terms)), errors_total=total)
-        squares, beyond = [total], []
-        rounded = _rounded(self.residuals[0])
+        terms = len(self.weighted)
+        ready = _ready(terms, self.residuals)
+        (total,) = after(m, ready - SQUARED - sum_latency(terms), errors_total=total)
+        squares, beyond = [total], list[Any]()
         for residual in self.residuals:
-            k, value = residual.number, self._residual(m, residual, errors, row)
-            beyond.append(differ(value[RESIDUAL.width - 1 :]))
+            k, rounded = residual.number, _rounded(residual)
+            value = self._residual(m, residual, errors, row)
+            beyond += after(
+                m, self.latency - rounded, **{f"exceeds_{k}": differ(value[RESIDUAL.width - 1 :])}
+            )
             fitting = value[: RESIDUAL.width].as_signed()
             (weight,) = after(m, rounded - 1, **{f"residual_weight_{k}": row[residual.weight]})
             product = register(
@@ -130,22 +144,30 @@ class StageCost(wiring.Component):
             weighted = register(m, f"residual_weighted_{k}", weighted, signed(WEIGHTED.width))
             square = register(m, f"residual_square_{k}", weighted * weighted, 2 * WEIGHTED.width)
             squares += after(m, ready - rounded - 3, **{f"residual_waits_{k}": square})
-        (exceeds,) = after(m, self.latency - rounded, exceeds=Cat(beyond).any())
-        m.d.comb += self.exceeds.eq(exceeds)
+        m.d.comb += self.exceeds.eq(Cat(beyond).any())
         return add_up(m, "total", squares)
 
-    def _residual(self, m: Module, residual: Residual, errors: Sequence[Any], row: Mapping[str, Any]) -> Any:
+    def _coefficient(self, m: Module, residual: ErrorSum, j: int, row: Mapping[str, Any]) -> Any:
+        """Return a coefficient when the errors are there: that of a row comes a cycle later than a state."""
+        name, width = residual.stored(residual.terms[j]), COEFFICIENT.width
+        if name in row:
+            return register(m, f"coefficient_{residual.number}_{j}", row[name], signed(width))
+        k = self.apart.index(name)
+        return self.coefficients[k * width : (k + 1) * width].as_signed()
+
+    def _residual(
+        self, m: Module, residual: ErrorSum, errors: Mapping[ErrorTerm, Any], row: Mapping[str, Any]
+    ) -> Any:
         """Return a residual in its steps, not limited, :func:`_rounded` cycles after the state."""
-        k, width = residual.number, COEFFICIENT.width
-        products = []
+        k, products = residual.number, []
         for j, term in enumerate(residual.terms):
-            low = (k * len(residual.terms) + j) * width
-            coefficient = self.coefficients[low : low + width].as_signed()
-            bits = signed(term.error_bits + width)
-            product = register(m, f"residual_{k}_{j}", errors[j] * coefficient, bits)
+            bits = signed(term.error_bits + COEFFICIENT.width)
+            product = errors[term] * self._coefficient(m, residual, j, row)
+            product = register(m, f"residual_{k}_{j}", product, bits)
             products.append(Cat(Const(0, term.shift), product).as_signed())
-        (constant,) = after(m, ERROR_CYCLES, **{f"constant_{k}": -row[residual.constant]})
-        products.append(Cat(Const(0, PRODUCT_DROP), constant).as_signed())
+        if residual.constant is not None:
+            (constant,) = after(m, ERROR_CYCLES, **{f"constant_{k}": -row[residual.constant]})
+            products.append(Cat(Const(0, PRODUCT_DROP), constant).as_signed())
         total = add_up(m, f"residual_sum_{k}", products) + half(PRODUCT_DROP) >> PRODUCT_DROP
         return register(m, f"residual_{k}", total, total.shape())
 
@@ -203,29 +225,37 @@ class CostHardware(PartHardware):
         return results
 
     def products(self, step: FunctionWords, shape: RolloutShape) -> list[tuple[int, int]]:
-        square = WEIGHTED.width, WEIGHTED.width
-        products = [
-            widths
-            for term in rollout_terms(step, shape)
-            for widths in ((term.error_bits, WEIGHTED.width), square)
-        ]
-        for residual in rollout_residuals(step, shape):
-            products += [(term.error_bits, COEFFICIENT.width) for term in residual.terms]
-            products += [(RESIDUAL.width, WEIGHTED.width), square]
-        return products
+        return cost_products(rollout_terms(step, shape), rollout_residuals(step, shape))
 
     def cells(self, step: FunctionWords, shape: RolloutShape, _fabric: Fabric) -> Cells:
-        terms, width = rollout_terms(step, shape), WEIGHTED.width
-        cells = Cells(
-            luts=sum(term.bits + 3 * width for term in terms),
-            flip_flops=sum(2 * term.bits + 6 * width for term in terms),
+        return cost_cells(rollout_terms(step, shape), rollout_residuals(step, shape))
+
+
+def cost_products(terms: Sequence[ErrorTerm], residuals: Sequence[ErrorSum]) -> list[tuple[int, int]]:
+    """Return the operand widths of the products of a cost."""
+    square, products = (WEIGHTED.width, WEIGHTED.width), []
+    for term in terms:
+        if isinstance(term, CostTerm):
+            products += [(term.error_bits, WEIGHTED.width), square]
+    for residual in residuals:
+        products += [(term.error_bits, COEFFICIENT.width) for term in residual.terms]
+        products += [(RESIDUAL.width, WEIGHTED.width), square]
+    return products
+
+
+def cost_cells(terms: Sequence[ErrorTerm], residuals: Sequence[ErrorSum]) -> Cells:
+    """Return the cells of a cost without its products."""
+    width, weighted = WEIGHTED.width, sum(isinstance(term, CostTerm) for term in terms)
+    cells = Cells(
+        luts=sum(term.bits for term in terms) + 3 * width * weighted,
+        flip_flops=sum(2 * term.bits for term in terms) + 6 * width * weighted,
+    )
+    for residual in residuals:
+        sums = len(residual.terms)
+        cells += Cells(
+            luts=sums * residual.sum_bits + 2 * RESIDUAL.width + 3 * width,
+            flip_flops=sums / (ADDENDS - 1) * residual.sum_bits
+            + 4 * RESIDUAL.width
+            + (_rounded(residual) + 6) * width,
         )
-        for residual in rollout_residuals(step, shape):
-            sums = len(residual.terms)
-            cells += Cells(
-                luts=sums * residual.sum_bits + 2 * RESIDUAL.width + 3 * width,
-                flip_flops=sums / (ADDENDS - 1) * residual.sum_bits
-                + 4 * RESIDUAL.width
-                + (_rounded(residual) + 6) * width,
-            )
-        return cells
+    return cells

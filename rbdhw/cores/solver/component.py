@@ -14,6 +14,7 @@ from rbdhw.cores.solver.control import SolverControl
 from rbdhw.cores.solver.curvatures import Curvatures
 from rbdhw.cores.solver.expansion import Expansion
 from rbdhw.cores.solver.forward import ForwardPass
+from rbdhw.cores.solver.near_signs import NearSigns
 from rbdhw.cores.solver.policy import PolicyRows
 from rbdhw.cores.solver.problems import Problems
 from rbdhw.cores.solver.timing import SolverTiming
@@ -67,6 +68,7 @@ class SolverComponent(wiring.Component):
         self.forward = ForwardPass(timing=timing, slots=core.slots)
         self.expansion = Expansion(timing=timing, slots=core.slots)
         self.rows, self.curvatures = PolicyRows(timing=timing), Curvatures(timing=timing)
+        self.signs = NearSigns(shape=shape)
         if (sweep.between, sweep.blocks) != (shape.problems * shape.blocks, shape.blocks):
             turns = f"{shape.problems} in {shape.blocks} blocks"
             raise ValueError(f"sweep: {sweep.between} problems take turns; expected {turns}")
@@ -138,6 +140,10 @@ class SolverComponent(wiring.Component):
             m.d.comb += part.around.eq(Cat(each.bank for each in self._problems))
         self._share_core(m)
         self._control = SolverControl(m, self, self._problems)
+        if self.shape.wide:
+            m.submodules.signs = signs = self.signs
+            m.d.comb += signs.task.eq(self._problems.each("task")[self._control.answered])
+            m.d.comb += signs.row.eq(self.trajectory)
         self._load_goals(m)
         self._add_memories(m)
         self._take_policies(m)
@@ -202,7 +208,7 @@ class SolverComponent(wiring.Component):
         shown = forward.row_of(self._shown, self._problems.each("bank")[self._shown], self._shown_knot)
         m.d.comb += [
             self._shown.eq(Mux(self.ready, self.read_problem, self._control.answered)),
-            self._shown_knot.eq(Mux(self.ready, self.read_knot, 0)),
+            self._shown_knot.eq(Mux(self.ready, self.read_knot, self._control.knot)),
             memory.read.addr.eq(
                 Mux(forward.busy, forward.read_row, Mux(expansion.busy, expansion.read_row, shown))
             ),

@@ -6,6 +6,7 @@ from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 
+from rbdhw.cores.solver.near_signs import SIGN_CYCLES
 from rbdhw.cores.solver.problems import Problems
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.solver import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, with_tolerance
@@ -24,6 +25,7 @@ class SolverControl:
         numbers = range(self.shape.problems)
         self.next = Signal(numbers, name="next_problem")  # that of the next task
         self.answered = Signal(numbers, name="answered")  # that of the next answer
+        self.knot = Signal(range(self.shape.knots), name="knot")  # the row of the plan that is read
         self.most = self.shape.inputs[REGULARISATION].format.highest
         widths = [self.shape.cost.width] * self.timing.trials
         self.costs = Array(split_sum(m, self.forward.costs, widths))
@@ -57,7 +59,9 @@ class SolverControl:
                 m.d.sync += self.next.eq(self.next + 1)
             with m.If(self.solver.start & last | self.solver.begins & self.solver.waits):
                 m.d.sync += self.next.eq(0)
-                m.next = "FIRST"
+                m.next = "NEAR" if self.shape.wide else "FIRST"
+        if self.shape.wide:
+            self._take_near_signs(m)
         with m.State("FIRST"):
             m.d.sync += self._spare.eq(self._spare - 1)
             with m.If(forward.aligned):
@@ -80,7 +84,7 @@ class SolverControl:
     def _take(self, m: Module, problem: Any) -> None:
         """Take a task."""
         follows, moves, task = Signal(), Signal(), split_words(self.shape.step.inputs, self.solver.task)
-        rates = (each.word.name for each in self.shape.state[self.shape.nv :])
+        rates = (each.word.name for each in self.shape.rates)
         m.d.comb += [
             follows.eq(self.solver.warm & problem.usable),
             moves.eq(Cat(task[name] for name in rates).any()),
@@ -100,6 +104,20 @@ class SolverControl:
             problem.status.eq(Mux(follows | ~moves, Solved.ITERATIONS, Solved.NOT_FINITE)),
             problem.done.eq(0),
         ]
+
+    def _take_near_signs(self, m: Module) -> None:
+        """Compare the tasks of all problems, one after the other, with the plans that they follow."""
+        problem, turn = self.problems.of(self.answered), Signal(range(SIGN_CYCLES + 1), name="near_turn")
+        with m.State("NEAR"):
+            m.d.comb += self.knot.eq(problem.shift)
+            m.d.sync += turn.eq(turn + 1)
+            with m.If(turn == SIGN_CYCLES):
+                m.d.sync += [turn.eq(0), self.answered.eq(self.answered + 1)]
+                with m.If(~problem.cold):
+                    m.d.sync += problem.task.eq(self.solver.signs.near)
+                with m.If(self.answered == self.shape.problems - 1):
+                    m.d.sync += self.answered.eq(0)
+                    m.next = "FIRST"
 
     def _keep_values(self, m: Module) -> Any:
         """Keep the values with which blocks begin; return whether a sweep that ends has to be repeated.

@@ -18,7 +18,7 @@ from rbdhw.cores.solver.words import core_payload, factor_values
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.knots import MOVED
 from rbdhw.rtl.arithmetic import half, split_sum
-from rbdhw.rtl.delay import after, delay_line, delayed
+from rbdhw.rtl.delay import after, delay_line, delayed, register
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.preparation import MEMORY_STAGES
 from rbdhw.rtl.scaler import LATENCY, Scaler, scaler_cells
@@ -40,7 +40,8 @@ class Expansion(wiring.Component):
         self.slots, self.latency = slots, timing.dstep
         shape, sweep = timing.shape, timing.sweep
         outputs = [word.format.width for word in shape.dstep.outputs]
-        formats = (*shape.errors, *(change.format for change in shape.changes_of_state))
+        copies, changes = (each.word.format for each in shape.copies), shape.changes_of_state
+        formats = (*shape.errors, *copies, *(change.format for change in changes))
         self.lanes, sources = timing.lanes, [*outputs, *(format_.width for format_ in formats)]
         factors = [factor.format.width for factor in shape.number_factors]
         self.scalers = [Scaler(items=lane.numbers, sources=sources, factors=factors) for lane in self.lanes]
@@ -190,10 +191,11 @@ class Expansion(wiring.Component):
         starts, ends = number >= timing.ahead - 1, number == timing.steps - 1
         begun = [Cat(each) for each in (places.row, places.begins, self._problem, starts, ends, factors)]
         errors = Cat(self._errors(m, (here, behind), goal))
+        copies = Cat(self._copies(m, (here, behind), goal))
         kept = Signal(sum(map(len, begun)), name="begun")
         with m.If(begins):
             m.d.sync += kept.eq(Cat(begun))
-        sources = Cat(errors, self._changes(behind, before, kept[len(places.row)]))
+        sources = Cat(errors, copies, self._changes(behind, before, kept[len(places.row)]))
         line = delay_line(
             m,
             Cat(kept, sources),
@@ -203,6 +205,26 @@ class Expansion(wiring.Component):
             memory_stages=MEMORY_STAGES,
         )
         return split_sum(m, line[timing.in_progress], [*map(len, begun), len(sources)])
+
+    def _copies(self, m: Module, rows: tuple[Any, Any], goal: Mapping[str, Any]) -> list[Any]:
+        """Return the words that are numbers as they are, when the errors are there.
+
+        The rows of the trajectory stay until then, but that of a goal is the next one in the same cycle.
+        """
+        here, behind = (self._named(row) for row in rows)
+        copies = []
+        for copy in self.shape.copies:
+            if copy.of_goal:
+                value = goal[copy.word.name]
+                copies.append(register(m, f"copied_{copy.number}", value, value.shape()))
+            else:
+                copies.append((behind if copy.behind else here)[copy.word.name])
+        return copies
+
+    def _named(self, row: Any) -> dict[str, Any]:
+        """Return the words of a row of a trajectory by the names of those of a step."""
+        names = [term.word.name for term in self.shape.terms]
+        return dict(zip(names, split_words(self.shape.trajectory, row).values(), strict=True))
 
     def _changes(self, behind: Any, before: Any, begins: Any) -> Any:
         """Return how far the state behind the first step of a block has moved; other steps have zeros."""
@@ -250,10 +272,7 @@ class Expansion(wiring.Component):
     def _errors(self, m: Module, rows: tuple[Any, Any], goal: Mapping[str, Any]) -> list[Any]:
         """Return the errors of all terms of the cost: of the state after a step, and of its forces."""
         shape = self.shape
-        names = [term.word.name for term in shape.terms]
-        here, behind = (
-            dict(zip(names, split_words(shape.trajectory, row).values(), strict=True)) for row in rows
-        )
+        here, behind = (self._named(row) for row in rows)
         values = behind | {word.name: here[word.name] for word in shape.taus}
         references = (goal[name] for name in shape.references)
         return [
@@ -287,7 +306,8 @@ def expansion_cells(timing: SolverTiming, fabric: Fabric) -> Cells:
     row = sum(word.format.width for word in shape.trajectory)
     factors = sum(each.format.width for each in shape.number_factors if each.constant is None)
     errors = sum(term.bits for term in shape.terms)
-    others = sum(each.width for each in shape.errors) + sum(each.bits for each in shape.changes_of_state)
+    others = sum(each.width for each in shape.errors) + sum(each.word.format.width for each in shape.copies)
+    others += sum(each.bits for each in shape.changes_of_state)
     results = sum(word.format.width for word in shape.dstep.outputs)
     cells = sum((scaler_cells(lane.numbers, fabric) for lane in timing.lanes), Cells())
     cells += fabric.delay(factors + others, timing.in_progress, MEMORY_STAGES)

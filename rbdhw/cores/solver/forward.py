@@ -50,7 +50,7 @@ class ForwardPass(wiring.Component):
         self.latency, self.late, shape = timing.step, timing.late, timing.shape
         self.banks = timing.banks
         self.feedback = FeedbackSum(feedback=shape.feedback, words=shape.trajectory)
-        self.stage = StageCost(terms=shape.terms, words=shape.goal)
+        self.stage = StageCost(terms=shape.terms, words=shape.goal, residuals=shape.differences)
         self.before, self._fixed, self._after = timing.before, timing.forces, timing.after
         self.state_words = [state.word for state in shape.state]
         self.state_bits = sum(word.format.width for word in self.state_words)
@@ -124,7 +124,7 @@ class ForwardPass(wiring.Component):
         back = delayed(m, in_core, self.latency)
         came, state = Signal(self.state_bits, name="came_back"), Signal(self.state_bits)
         task = self._task(m, turns[0].problem)
-        rates = {word.name for word in self.state_words[self.shape.nv :]}
+        rates = {each.word.name for each in self.shape.rates}
         cold = self.cold.bit_select(turns[0].problem, 1)
         first = Cat(
             Mux(cold, 0, task[word.name]) if word.name in rates else task[word.name]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from rbdhw.cores.solver.near_signs import SIGN_CYCLES
 from rbdhw.cores.sweep.array import SweepArray
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import Curvature, SolverShape
@@ -81,7 +82,9 @@ class SolverTiming:
         In its last round a pass takes no steps and writes the last states. The costs of the round before are
         there some cycles after that.
         """
-        of_costs = self.before + self.step + cost_latency(len(self.shape.terms)) + 2
+        differences = self.shape.differences
+        cost = cost_latency(len(self.shape.costs) - len(differences), differences)
+        of_costs = self.before + self.step + cost + 2
         return max(of_costs - self.slots_of_round * self.ii, self.forces + 2)
 
     @property
@@ -261,4 +264,5 @@ class SolverTiming:
         """Return the most cycles of a solution in which no sweep is repeated."""
         first = max(self.first_pass, self.curvatures) + 2 + 2 * self.shape.problems + self.ii - 1
         first += self.without_values if iterations else 0
+        first += (SIGN_CYCLES + 1) * self.shape.problems if self.shape.wide else 0
         return first + iterations * self.iteration

@@ -22,9 +22,13 @@ from tests.support.packet_script import PacketScript, accelerator_of
 from tests.support.simulation import Simulation
 
 
+def bundled(name):
+    return load_urdf(path(name))
+
+
 @cache
-def planned(name="toy", **options):
-    """Return the plan of an accelerator that solves."""
+def planned(name="toy", make=bundled, **options):
+    """Return the plan of an accelerator that solves, for the robot that ``make`` returns for a name."""
     sizes = {
         "width": 18,
         "ii": 8,
@@ -34,7 +38,7 @@ def planned(name="toy", **options):
         "samples": 256,
         "data_width": 128,
     }
-    return plan_build(load_urdf(path(name)), BuildOptions(("solve", "id"), **sizes | options))
+    return plan_build(make(name), BuildOptions(("solve", "id"), **sizes | options))
 
 
 @cache

@@ -14,7 +14,7 @@ from rbdhw.robot.mounting import NO_LINKS, OF_DOMAIN, PER_TASK
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
 
 SOLVED_BASES = ("fixed", "floating")
-"""The motions of the root with which software solves."""
+"""The motions of the root with which optimal control is built."""
 
 
 def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
@@ -148,16 +148,15 @@ def _check_solver(options: BuildOptions) -> None:
     if options.target in PROCESSORS and options.target != "c":
         reason = f"--target {options.target} has no solver"
         raise InputError("functions", reason, remedy="use --target c, or that of a device")
-    mounting, bases = options.mounting, list(SOLVED_BASES)
+    mounting = options.mounting
     if options.target not in PROCESSORS:
-        bases = ["fixed"]
         if mounting.constrained:
             reason = "accelerators solve without contacts"
             raise InputError("contacts", reason, "none", "use --target c")
         if options.solves:
             _check_solver_core(options)
     for name, varies, expected in (
-        ("base", mounting.base not in bases, " or ".join(bases)),
+        ("base", mounting.base not in SOLVED_BASES, " or ".join(SOLVED_BASES)),
         ("gravity", mounting.gravity == PER_TASK, "x,y,z in m/s^2"),
         ("contact-gains", mounting.contact_gains == PER_TASK, OF_DOMAIN),
         ("fext", options.fext != NO_LINKS, NO_LINKS),

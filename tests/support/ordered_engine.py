@@ -3,6 +3,7 @@
 Amaranth's own computes all signals of a module whenever one of its inputs has changed, until none changes.
 """
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from copy import copy
@@ -12,6 +13,12 @@ from amaranth.hdl import Fragment
 from amaranth.hdl._ast import SignalDict, _StatementList
 from amaranth.sim import pysim
 from amaranth.sim._pyrtl import _FragmentCompiler
+
+
+DEEP = 20_000
+"""The depth of expressions that are compiled: a write to a memory has an operand for each bit of a row."""
+
+sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
 
 
 def independent(statements):

@@ -213,7 +213,14 @@ class SolverShape:
 
     @cached_property
     def feedback(self) -> tuple[Feedback, ...]:
-        return rollout_feedback(self.step, self.rollout)
+        """The feedback to each force that changes."""
+        feedback = rollout_feedback(self.step, self.rollout)
+        return tuple(each for each in feedback if each.coordinate in self.forces)
+
+    @property
+    def followed(self) -> tuple[ErrorTerm, ...]:
+        """The errors of the state of which feedback is taken."""
+        return self.feedback[0].terms
 
     @property
     def cost(self) -> Format:
@@ -293,7 +300,7 @@ class SolverShape:
     @cached_property
     def trajectory(self) -> tuple[Word, ...]:
         """The words of a trajectory's row: a state as the reference of feedback, and the forces."""
-        return (*(term.reference_word for term in self.feedback[0].terms), *self.taus)
+        return (*(term.reference_word for term in self.followed), *self.taus)
 
     @cached_property
     def goal(self) -> tuple[Word, ...]:
@@ -308,8 +315,7 @@ class SolverShape:
     def limits_of_forces(self) -> tuple[tuple[Word, Word], ...]:
         """The words of a goal's row between which each force of its step is."""
         least, most = FORCE_LIMITS
-        forces = [each.force for each in self.feedback]
-        return tuple((_in_array(force, least), _in_array(force, most)) for force in forces)
+        return tuple((_in_array(force, least), _in_array(force, most)) for force in self.taus)
 
     @property
     def limits(self) -> tuple[Word, ...]:
@@ -430,7 +436,7 @@ class SolverShape:
         """The gains of the forces that change, force after force, by the names of stored gains."""
         return tuple(
             self._from_policy(each.stored(term), f"K[{i},{j}]", factor, self.gain_format(each, term))
-            for i, each in enumerate(self.changed)
+            for i, each in enumerate(self.feedback)
             for j, (term, factor) in enumerate(zip(each.terms, self._units, strict=True))
         )
 
@@ -439,14 +445,8 @@ class SolverShape:
         """The changes of the forces that change, in their own steps."""
         return tuple(
             self._from_policy(each.force.name, f"k[{i}]", 0, each.force.format)
-            for i, each in enumerate(self.changed)
+            for i, each in enumerate(self.feedback)
         )
-
-    @cached_property
-    def changed(self) -> tuple[Feedback, ...]:
-        """The feedback to each force that changes."""
-        by_coordinate = {each.coordinate: each for each in self.feedback}
-        return tuple(by_coordinate[force] for force in self.forces)
 
     @property
     def _units(self) -> Sequence[int]:

@@ -241,15 +241,15 @@ class FixedSolver:
     ) -> dict[str, Integers]:
         """Return the forces (trials,) of a step with a goal's ``row``, in states (trials,) before it."""
         references = {
-            str(term.reference): int(around.states[term.word.name][k])
-            for term in self.shape.feedback[0].terms
+            str(term.reference): int(around.states[term.word.name][k]) for term in self.shape.followed
         }
         gains = {name: int(words[k]) for name, words in around.gains.items()}
-        forces = {}
-        for each, (least, most) in zip(self.shape.feedback, self.shape.limits_of_forces, strict=True):
-            word, halvings = each.force, range(len(next(iter(state.values()))))
+        added = {each.force.name: each.added(state, references, gains) for each in self.shape.feedback}
+        forces: dict[str, Integers] = {}
+        halvings = range(len(next(iter(state.values()))))
+        for word, (least, most) in zip(self.shape.taus, self.shape.limits_of_forces, strict=True):
             change = np.array([round_half_up(int(changes[word.name][k]), j) for j in halvings])
-            total = int(around.forces[word.name][k]) + change + each.added(state, references, gains)
+            total = int(around.forces[word.name][k]) + change + added.get(word.name, 0)
             forces[word.name] = np.clip(total, row[least.name], row[most.name])
         return forces
 

@@ -109,7 +109,7 @@ def decode_solution(
     knots, size = shape.knots, len(shape.state)
     states, tau = np.zeros((knots + 1, size)), np.zeros((knots + 1, shape.nv))
     K = np.zeros((knots + 1, shape.nv, size))
-    angles = [term.word.unit == "turn" for term in shape.feedback[0].terms]
+    angles = [term.word.unit == "turn" for term in shape.followed]
     for word in interface.outputs(PLAN):
         name, real = WordName.parse(word.name), word.format.real(plan[word.name])
         if name.array == "x":

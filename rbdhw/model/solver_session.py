@@ -143,11 +143,10 @@ class _Slot:
         def number(words: Mapping[str, Integers], name: str) -> int:
             return int(words[name][knot]) if knot < len(words[name]) else 0
 
-        results = {}
-        for each in shape.feedback:
-            coordinate = each.coordinate
-            results[f"{function}.tau[{coordinate}]"] = number(plan.forces, each.force.name)
-            for k, term in enumerate(each.terms):
-                results[f"{function}.K[{coordinate},{k}]"] = number(plan.gains, each.stored(term))
-                results[f"{function}.x[{k}]"] = number(plan.states, term.word.name)
+        results = {f"{function}.{word.name}": number(plan.forces, word.name) for word in shape.taus}
+        for k, term in enumerate(shape.followed):
+            results[f"{function}.x[{k}]"] = number(plan.states, term.word.name)
+            for each in shape.feedback:
+                gain = number(plan.gains, each.stored(term))
+                results[f"{function}.K[{each.coordinate},{k}]"] = gain
         return results

@@ -115,7 +115,7 @@ def _results(shape: SolverShape) -> tuple[Word, ...]:
 
 def _knot(shape: SolverShape) -> Iterator[Word]:
     """Yield the words of an answer to ``plan``."""
-    for term in shape.feedback[0].terms:
+    for term in shape.followed:
         assert term.reference is not None
         name = replace(WordName.parse(term.reference), array="x", function=PLAN)
         yield Word(str(name), term.word.unit, -1, term.word.format)
@@ -130,7 +130,7 @@ def _forces(function: str, shape: SolverShape) -> Iterator[Word]:
 
 
 def _gains(function: str, shape: SolverShape) -> Iterator[Word]:
-    """Yield the gains of all forces, force after force."""
+    """Yield the gains of the forces that change, force after force."""
     for each in shape.feedback:
         for term in each.terms:
             index = WordName.parse(each.stored(term)).index

@@ -113,17 +113,25 @@ class GainsHardware(PartHardware):
         return added
 
     def products(self, step: FunctionWords, shape: RolloutShape) -> list[tuple[int, int]]:
-        forces = rollout_feedback(step, shape)
-        return [(term.error_bits, GAIN.width) for force in forces for term in force.terms]
+        return feedback_products(rollout_feedback(step, shape))
 
     def cells(self, step: FunctionWords, shape: RolloutShape, fabric: Fabric) -> Cells:
-        feedback = rollout_feedback(step, shape)
-        errors = sum(term.bits for term in feedback[0].terms)
-        cells = Cells(luts=2 * errors, flip_flops=2 * errors)
-        for each in feedback:
-            sums, limits = len(each.terms) - 1, 2.0 * each.force.format.width * (1.0 + fabric.compare)
-            cells += Cells(
-                luts=sums * each.sum_bits + limits,
-                flip_flops=len(each.terms) * GAIN.width + sums / (ADDENDS - 1) * each.sum_bits,
-            )
-        return cells
+        return feedback_cells(rollout_feedback(step, shape), fabric)
+
+
+def feedback_products(feedback: Sequence[Feedback]) -> list[tuple[int, int]]:
+    """Return the operand widths of the products of feedback."""
+    return [(term.error_bits, GAIN.width) for each in feedback for term in each.terms]
+
+
+def feedback_cells(feedback: Sequence[Feedback], fabric: Fabric) -> Cells:
+    """Return the cells of feedback without its products."""
+    errors = sum(term.bits for term in feedback[0].terms)
+    cells = Cells(luts=2 * errors, flip_flops=2 * errors)
+    for each in feedback:
+        sums, limits = len(each.terms) - 1, 2.0 * each.force.format.width * (1.0 + fabric.compare)
+        cells += Cells(
+            luts=sums * each.sum_bits + limits,
+            flip_flops=len(each.terms) * GAIN.width + sums / (ADDENDS - 1) * each.sum_bits,
+        )
+    return cells

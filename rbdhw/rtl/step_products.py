@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
-from rbdhw.fixed.rollout import RolloutShape
-from rbdhw.model.interface import FunctionWords, Interface
+from rbdhw.fixed.solver import SolverShape
+from rbdhw.model.interface import Interface
 from rbdhw.rtl.arithmetic import ADDENDS
 from rbdhw.rtl.mppi import mppi_period, mppi_products
+from rbdhw.rtl.rollout_cost import cost_products
+from rbdhw.rtl.rollout_gains import feedback_products
 from rbdhw.rtl.rollout_parts import hardware_of
 from rbdhw.target import Target
 
 
 def preparation_products(interface: Interface) -> list[tuple[int, int]]:
     """Return the operand widths of the products between two steps, and of those of means of samples."""
-    products = [
-        widths
-        for step, shape in _between_steps(interface)
-        for part in hardware_of(shape)
-        for widths in part.products(step, shape)
-    ]
+    products = []
+    if interface.rollout is not None:
+        step, shape = interface.step, interface.rollout
+        products += [widths for part in hardware_of(shape) for widths in part.products(step, shape)]
+    if interface.solver is not None:
+        products += solver_products(interface.solver)
     return products + (mppi_products(interface) if _takes_means(interface) else [])
 
 
-def _between_steps(interface: Interface) -> Iterator[tuple[FunctionWords, RolloutShape]]:
-    """Yield the step of rollouts and of a solver, and what they have between two steps."""
-    if interface.rollout is not None:
-        yield interface.step, interface.rollout
-    if interface.solver is not None:
-        yield interface.words("step"), interface.solver.rollout
+def solver_products(shape: SolverShape) -> list[tuple[int, int]]:
+    """Return the operand widths of the products between two steps of a solver's trials."""
+    return cost_products(shape.terms, shape.differences) + feedback_products(shape.feedback)
 
 
 def _takes_means(interface: Interface) -> bool:
@@ -41,7 +39,9 @@ def preparation_period(interface: Interface, device: Target) -> float:
 
     Products have no registers there. Without anything between two steps there is no such cycle.
     """
-    parts = [part for _, shape in _between_steps(interface) for part in hardware_of(shape)]
+    solver = interface.solver
+    shapes = interface.rollout, None if solver is None else solver.rollout
+    parts = [part for shape in shapes if shape is not None for part in hardware_of(shape)]
     delays = device.delays
     if not parts:
         return 0.0

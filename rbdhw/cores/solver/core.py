@@ -25,8 +25,10 @@ from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.solver import SolverShape
 from rbdhw.model.interface import Interface
 from rbdhw.rtl.core_ports import CorePorts
-from rbdhw.rtl.rollout_parts import hardware_of
+from rbdhw.rtl.rollout_cost import cost_cells
+from rbdhw.rtl.rollout_gains import feedback_cells
 from rbdhw.rtl.scaler import product_widths
+from rbdhw.rtl.step_products import solver_products
 from rbdhw.target import Primitive
 
 ACCUMULATORS, SHORTEST = 28, 48
@@ -79,10 +81,7 @@ class SolverCore:
         They are those of the steps of all trials with feedback and costs, of derivatives, and of the sweep.
         """
         shape, device, program = self.shape, self.core.device, self.core.program
-        step = self.interface.words("step")
-        beside = [
-            widths for part in hardware_of(shape.rollout) for widths in part.products(step, shape.rollout)
-        ]
+        beside = solver_products(shape)
         of_step = block_cycles(program, ("step",), device) + sum(map(device.blocks, beside))
         scaled = [
             (each.source.width, each.factor.width) for each in (*shape.numbers, *shape.gains, *shape.changes)
@@ -115,9 +114,8 @@ class SolverCore:
 
     def estimate(self) -> Resources:
         """Return the estimated resources of the solver without its core and the products between steps."""
-        device, shape = self.core.device, self.shape.rollout
-        step, fabric = self.interface.words("step"), FABRICS[self.core.device.family]
-        cells = sum((part.cells(step, shape, fabric) for part in hardware_of(shape)), Cells())
+        device, shape, fabric = self.core.device, self.shape, FABRICS[self.core.device.family]
+        cells = cost_cells(shape.terms, shape.differences) + feedback_cells(shape.feedback, fabric)
         timing = self.timing
         parts = pass_cells(timing, fabric), expansion_cells(timing, fabric), policy_cells(timing, fabric)
         around = {"edge": sum(parts, cells), "buffers": self.memory()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
@@ -210,19 +211,24 @@ class ForwardPass(wiring.Component):
         cold = self.cold.bit_select(problem, 1)
         limits = split_words(shape.limits, self.limits)
         without = delayed(m, cold, block.latency - 1)
-        added, first, forces = block.added, 0, []
-        for each, width, bounds in zip(shape.feedback, block.widths, shape.limits_of_forces, strict=True):
-            word = each.force
+        added = dict(zip((each.force.name for each in shape.feedback), self._added(), strict=True))
+        forces = []
+        for word, bounds in zip(shape.taus, shape.limits_of_forces, strict=True):
             change = (Cat(Const(0, 1), changes[word.name]).as_signed() >> trial) + 1 >> 1
             followed_force = Mux(cold, task[word.name], row[word.name]).as_signed()
             base = followed_force + Mux(self.first, 0, change).as_signed()
             base = register(m, f"base_{word.slot}", base, signed(len(base)))
             base = self._later(m, f"base_{word.slot}_then", base, block.latency - 2).as_signed()
-            feedback = Mux(without, 0, added[first : first + width].as_signed()).as_signed()
             least, most = (limits[bound.name] for bound in bounds)
-            forces.append(limited(m, word, base + feedback, (least, most)))
-            first += width
+            if word.name in added:
+                base = base + Mux(without, 0, added[word.name]).as_signed()
+            forces.append(limited(m, word, base, (least, most)))
         return self._later(m, "forces_of_step", Cat(forces), self._fixed - self.timing.fed_back)
+
+    def _added(self) -> list[Any]:
+        """Return what feedback adds to each force that changes."""
+        ends = list(accumulate(self.feedback.widths, initial=0))
+        return [self.feedback.added[first:end].as_signed() for first, end in pairwise(ends)]
 
     def _keep(self, m: Module, valid: Any, turn: _Turn, row: Any) -> None:
         """Write the row of a trial's step."""

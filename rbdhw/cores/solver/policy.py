@@ -19,7 +19,7 @@ from rbdhw.rtl.scaler import Scaler, scaler_cells
 
 
 class PolicyRows(wiring.Component):
-    """Takes policies, and writes the row of each some cycles later. Forces that do not change have zeros."""
+    """Takes policies, and writes the row of each some cycles later; only forces that change have gains."""
 
     def __init__(self, *, timing: SolverTiming) -> None:
         self.shape = shape = timing.shape
@@ -27,7 +27,7 @@ class PolicyRows(wiring.Component):
         factors = [factor.format.width for factor in shape.policy_factors]
         self.scalers = [Scaler(items=lane, sources=sources, factors=factors) for lane in timing.policy_lanes]
         self.latency = timing.policy
-        terms = len(shape.feedback[0].terms)
+        terms = len(shape.followed)
         super().__init__(
             {
                 "take": In(1),
@@ -37,7 +37,7 @@ class PolicyRows(wiring.Component):
                 # The words of `step` of its problem.
                 "task": In(sum(word.format.width for word in shape.step.inputs)),
                 "busy": Out(1),
-                # A row: the gains of each force, and the changes of the forces.
+                # A row: the gains of each force that changes, and the changes of all forces.
                 "write_enable": Out(1),
                 "write_problem": Out(range(shape.problems)),
                 "write_step": Out(range(shape.knots)),
@@ -88,11 +88,10 @@ class PolicyRows(wiring.Component):
         return words
 
     def _put_out(self, m: Module, words: dict[str, Any]) -> None:
-        """Put out a row, with zeros for forces that do not change."""
-        gains, changes = [], []
-        for each in self.shape.feedback:
-            gains += [words.get(each.stored(term), Const(0, GAIN.width)) for term in each.terms]
-            changes.append(words.get(each.force.name, Const(0, each.force.format.width)))
+        """Put out a row, with zeros for the changes of forces that do not change."""
+        shape = self.shape
+        gains = [words[each.stored(term)] for each in shape.feedback for term in each.terms]
+        changes = (words.get(word.name, Const(0, word.format.width)) for word in shape.taus)
         m.d.comb += [self.gains.eq(Cat(gains)), self.changes.eq(Cat(changes))]
 
 

@@ -63,7 +63,7 @@ class SolverTiming:
     @property
     def fed_back(self) -> int:
         """The cycles from a state to the forces that follow from it."""
-        return feedback_latency(len(self.shape.feedback[0].terms)) + LIMITED
+        return feedback_latency(len(self.shape.followed)) + LIMITED
 
     @property
     def before(self) -> int:

@@ -141,7 +141,9 @@ class WideState:
         columns = []
         for difference, row in zip(self.differences, self.rows(q), strict=True):
             of_terms = gains[..., [term.element for term in difference.terms]]
-            columns.append(np.einsum("nfc,cn->nf", of_terms, row) / (4.0 if difference.chord else 1.0))
+            columns.append(
+                np.sum(of_terms * row.T[:, np.newaxis], axis=2) / (4.0 if difference.chord else 1.0)
+            )
         return np.stack(columns, axis=-1)
 
     def near(self, task: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.angles import TURN
-from rbdhw.fixed.cost import SQUARE_DROP, CostTerm
+from rbdhw.fixed.cost import PRODUCT_DROP, RESIDUAL, SQUARE_DROP, CostTerm
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import StateWord, StepWords
+from rbdhw.fixed.state_error import ErrorTerm
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.software.c_text import fill, table
 from rbdhw.software.exact import shared_parts, word_entry
@@ -22,22 +23,28 @@ _ARRAYS = ("q", "v", "h", "tau")
 """The arrays of a task."""
 
 
-def command_parts(rows: Mapping[str, Any] = MappingProxyType({}), positions: bool = False) -> dict[str, str]:
+def command_parts(
+    rows: Mapping[str, Any] = MappingProxyType({}), positions: bool = False, differences: bool = False
+) -> dict[str, str]:
     """Return the texts that both have in common, and share with the model, by their fields in templates.
 
-    ``rows`` are the numbers of a cost's residuals, and ``positions`` tells whether frames have costs.
+    ``rows`` are the numbers of a cost's residuals, ``positions`` tells whether frames have costs, and
+    ``differences`` whether differences of coordinates have some.
     """
     behind = "BEHIND" if positions else "STATE"
     return {
         **shared_parts(),
-        "trajectory_types": fill("trajectory.h"),
+        "trajectory_types": fill("trajectory.h", differences=differences),
         "integers": fill("integers.c"),
         "trajectory": fill(
             "trajectory.c",
             square_drop=SQUARE_DROP,
             turn=repr(TURN),
+            product_drop=PRODUCT_DROP,
+            residual=RESIDUAL,
             rows=rows,
             positions=positions,
+            differences=differences,
             behind=behind,
         ),
         "outside": fill("outside.c"),
@@ -79,23 +86,19 @@ def _entry(word: Word, model: AcceleratorModel) -> str:
 
 
 def term_rows(
-    terms: Sequence[CostTerm], references: Iterable[str | None], row: Mapping[str, int], none: int = -1
+    terms: Sequence[ErrorTerm], references: Iterable[str | None], row: Mapping[str, int], none: int = -1
 ) -> Rows:
     """Return the entries of a cost's terms, whose words have places in a ``row``.
 
-    ``none`` is the place of a word that is zero, for terms without a reference.
+    ``none`` is the place of a word that is zero, for terms without a reference. The weight of a term that
+    costs nothing by itself has the place -1.
     """
-    return [
-        (
-            none if reference is None else row[reference],
-            row[term.weight],
-            int(term.wraps),
-            term.word.format.width,
-            term.error_drop,
-            term.weighted_drop,
-        )
-        for term, reference in zip(terms, references, strict=True)
-    ]
+    rows: Rows = []
+    for term, reference in zip(terms, references, strict=True):
+        place = none if reference is None else row[reference]
+        weight, drop = (row[term.weight], term.weighted_drop) if isinstance(term, CostTerm) else (-1, 0)
+        rows.append((place, weight, int(term.wraps), term.word.format.width, term.error_drop, drop))
+    return rows
 
 
 def next_rows(state: Iterable[StateWord], step: StepWords) -> Rows:

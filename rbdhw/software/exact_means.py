@@ -12,7 +12,7 @@ from typing import Any
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed import normal, softmin
-from rbdhw.fixed.cost import COST_POINT, PRODUCT_DROP, RESIDUAL
+from rbdhw.fixed.cost import COST_POINT
 from rbdhw.fixed.rollout import (
     constant_words,
     force_words,
@@ -155,8 +155,6 @@ class _Tables:
         return {
             "constants": goal[first.constant],
             "roots": goal[first.weight],
-            "product_drop": PRODUCT_DROP,
-            "residual": RESIDUAL,
             "room": repr(room_for_rounding(first)),
         }
 

@@ -14,14 +14,17 @@ from importlib.metadata import version
 
 from rbdhw.arrays import WordName
 from rbdhw.fixed.angles import TURN
+from rbdhw.fixed.cost import CostTerm
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, TOLERANCE_BITS, Factor
+from rbdhw.fixed.wide_state import SIGN_BITS
 from rbdhw.graph.knots import block_length
 from rbdhw.graph.sweeps import Carried
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.interface import FunctionWords
 from rbdhw.protocol import GOAL, PLAN, SOLVE
+from rbdhw.robot.pinocchio import UNIT_SLACK
 from rbdhw.software.c_text import comment, fill, integer, table
 from rbdhw.software.exact_commands import (
     Rows,
@@ -55,12 +58,15 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     time_word = {"place": tables.task[time.name]} if time is not None else None
     values = {"heading": heading, "shape": shape, "counts": tables.counts, "time_word": time_word}
     values |= {"several": shape.problems > 1, "solvers": "solver" if shape.problems == 1 else "solvers"}
-    values["blocked"] = shape.blocks > 1
+    values |= {"blocked": shape.blocks > 1, "wide": bool(shape.wide)}
     source = fill(
         SOLVER_SOURCE,
         **values,
         block_knots=block_length(shape.knots, shape.blocks),
-        **command_parts(),
+        **command_parts(differences=bool(shape.wide)),
+        coordinates=fill("coordinates.c", unit_slack=repr(UNIT_SLACK)) if shape.wide else "",
+        tangent="TANGENT" if shape.wide else "STATE",
+        sign_bits=SIGN_BITS,
         converts=int(model.interface.converts),
         units=tables.units.text(),
         kernel=tables.kernel,
@@ -131,6 +137,9 @@ class _Tables:
             "scaled_changes": len(shape.changes),
             "carried": len(self._carried),
             "pivots": len(self._pivots),
+            "differences": len(shape.differences),
+            "quaternions": len(self._quaternions),
+            "copies": len(shape.copies),
         }
 
     @property
@@ -150,6 +159,8 @@ class _Tables:
         if shape.blocks > 1:
             tables["moved_widths"] = [each.bits for each in shape.changes_of_state]
             tables["moved_drops"] = [each.drop for each in shape.changes_of_state]
+        if shape.wide:
+            tables |= self._tables_of_coordinates
         structures: dict[str, Rows] = {
             "term terms": term_rows(shape.terms, shape.references, self.goal),
             "next next_words": next_rows(shape.state, shape.step),
@@ -168,6 +179,8 @@ class _Tables:
             "result solve_results": self._results(SOLVE),
             "result plan_results": self._results(PLAN),
         }
+        if shape.wide:
+            structures |= {"difference differences": self._differences, "copy copies": self._copies}
         return "".join(
             [
                 *(integers_table(name, values) for name, values in tables.items()),
@@ -176,6 +189,44 @@ class _Tables:
                 *(structures_table(declared, rows) for declared, rows in structures.items()),
             ]
         )
+
+    @property
+    def _quaternions(self) -> list[int]:
+        """The first element of each quaternion of a configuration."""
+        return [joint.quaternion.start for joint in self.shape.joints]
+
+    @property
+    def _tables_of_coordinates(self) -> dict[str, list[int]]:
+        """The tables of joints of several degrees of freedom.
+
+        Coordinates of other joints are elements of the state. The others have the first one instead.
+        """
+        costs, state = self.shape.costs[: 2 * self.shape.nv], self.shape.terms[: len(self.state)]
+        return {
+            "quaternions": self._quaternions,
+            "error_shifts": [term.shift for term in state],
+            "error_exponents": [term.exponent for term in state],
+            "simple_elements": [cost.element if isinstance(cost, CostTerm) else 0 for cost in costs],
+        }
+
+    @property
+    def _differences(self) -> Rows:
+        return [
+            (
+                *(each.number, each.terms[0].element, len(each.terms)),
+                *(self.goal[each.coefficients[0].name], self.goal[each.weight]),
+                *(joint.joint.quaternion.start, k % 3, each.exponent),
+            )
+            for joint in self.shape.wide
+            for k, each in enumerate(joint.differences)
+        ]
+
+    @property
+    def _copies(self) -> Rows:
+        return [
+            (int(copy.of_goal), int(copy.behind), (self.goal if copy.of_goal else self.state)[copy.word.name])
+            for copy in self.shape.copies
+        ]
 
     @cached_property
     def _carried(self) -> dict[str, int]:
@@ -208,13 +259,15 @@ class _Tables:
     def _weights(self) -> Rows:
         shape, rows = self.shape, Rows()
         curvatures = {each.number: each.word.name for each in shape.curvatures}
-        for k, term in enumerate(shape.terms):
+        for k, cost in enumerate(shape.costs):
             slope, number = shape.slopes[k], shape.hessian(k)
-            names = [slope.name, curvatures[number.name]] if slope is not None and number is not None else []
-            others = [self.goal[name] for name in names] or [-1, -1]
-            unit = repr(TURN) if term.word.unit == "turn" else "1.0"
-            rate = int(shape.nv <= k < 2 * shape.nv)
-            rows.append((unit, repr(4.0**term.exponent), self.goal[term.weight], *others, rate))
+            others = (
+                -1 if slope is None else self.goal[slope.name],
+                -1 if number is None else self.goal[curvatures[number.name]],
+            )
+            unit = repr(TURN) if isinstance(cost, CostTerm) and cost.word.unit == "turn" else "1.0"
+            rate = int(shape.is_rate(k))
+            rows.append((unit, repr(4.0**cost.exponent), self.goal[cost.weight], *others, rate))
         return rows
 
     @property

@@ -17,10 +17,14 @@ STEP, ITERATIONS = 0.01, 255
 
 
 @remembered
-def plan_of(name, width=27, ii=4, number="fixed", time_step=None):
-    """Return the plan of an accelerator with steps and their derivatives."""
+def plan_of(robot, width=27, ii=4, number="fixed", time_step=None):
+    """Return the plan of an accelerator with steps and their derivatives.
+
+    The ``robot`` is the name of a bundled one, or a function that makes it.
+    """
     options = BuildOptions(("step", "dstep"), width=width, ii=ii, number=number, samples=256, knots=1)
-    source = replace(load_urdf(path(name)), time_step=time_step)
+    made = load_urdf(path(robot)) if isinstance(robot, str) else robot()
+    source = replace(made, time_step=time_step)
     return Planner(prepare_build(source, options), options).plan_functions(options)
 
 
@@ -37,14 +41,14 @@ def with_close_limits(problem, share=0.1):
 
 @remembered
 def fixed_solver(
-    name, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None, together=1, blocks=1
+    robot, knots, alphas, width=27, ii=4, problems=8, number="fixed", time_step=None, together=1, blocks=1
 ):
-    """Return the bit-exact solver of a bundled robot, with formats from so many problems.
+    """Return the bit-exact solver of a robot of :func:`plan_of`, with formats from so many problems.
 
     It solves so many problems ``together``, and sweeps back in so many ``blocks``.
     """
-    model = plan_of(name, width, ii, number, time_step).accelerator
-    robot, domain, seeds = model.robot, model.domain, range(1000, 1000 + problems)
-    observed = (moving_problem(robot, domain, knots, STEP, seed) for seed in seeds)
-    sweep = observed_sweep(robot, model.interface.words("dstep"), observed, knots, width, blocks)
+    model = plan_of(robot, width, ii, number, time_step).accelerator
+    domain, seeds = model.domain, range(1000, 1000 + problems)
+    observed = (moving_problem(model.robot, domain, knots, STEP, seed) for seed in seeds)
+    sweep = observed_sweep(model.robot, model.interface.words("dstep"), observed, knots, width, blocks)
     return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS, together, blocks))

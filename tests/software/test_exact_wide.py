@@ -1,0 +1,159 @@
+"""Joints of several degrees of freedom: the bit-exact solver in C equals its model in every bit."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rbdhw.robot.model import JointKind
+from rbdhw.software.exact import model_files
+from rbdhw.software.exact_library import ExactSolver
+from rbdhw.software.exact_solver import model_solver_files
+from rbdhw.solving import Solved
+from tests.support.compilers import COMPILERS, assert_no_warning
+from tests.support.exact_solvers import (
+    Both,
+    check_any,
+    check_arrays,
+    check_ends,
+    check_loop,
+    fixed,
+    problem_of,
+    solve_arrays,
+)
+from tests.support.fixed_solvers import STEP, fixed_solver
+from tests.support.floating_robots import floating, two_legs
+from tests.support.mechanisms import mechanism
+
+REFUSED = -1
+
+
+def ball():
+    """Return a link with a spherical joint behind one that turns."""
+    return mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [-1, 0], 4)
+
+
+def hyq():
+    return floating("hyq")
+
+
+def solver(make=ball, **sizes):
+    return fixed_solver(make, 4, 3, **sizes)
+
+
+@pytest.fixture(params=[ball, two_legs])
+def both(request):
+    return Both(solver(request.param))
+
+
+def turned(both, problem):
+    """Return a problem that begins with the other quaternions of the same orientations."""
+    q = problem["q"].copy()
+    for joint in both.solver.shape.joints:
+        q[list(joint.quaternion)] *= -1.0
+    return problem | {"q": q}
+
+
+def test_random_problems_cold_and_warm(both):
+    for seed in range(3):
+        check_loop(both, seed, 1 + seed)
+
+
+def test_a_warm_solution_has_the_signs_of_the_last_one(both):
+    problem = problem_of(both.solver, 0)
+    for follow, iterations in ((None, 2), (0, 1), (2, 2), (3, 0)):
+        both.solve(problem, 2)
+        other = both.solve_last(turned(both, problem), iterations, follow)
+        both.solve(problem, 2)
+        answer = both.solve_last(problem, iterations, follow)
+        assert (answer == other) == (follow is not None)
+        assert answer["cost"] == pytest.approx(other["cost"], rel=1e-4)
+
+
+def test_a_sign_changes_from_one_solution_to_the_next(both):
+    """Each follows a plan with other signs, or with the same ones."""
+    problem = problem_of(both.solver, 0)
+    for begin in (problem, turned(both, problem)):
+        first = both.solve(begin, 2)
+        costs = [
+            both.solve_last(each, 1, follow=1)["cost"] for each in (turned(both, problem), problem, problem)
+        ]
+        assert max(costs) < 1.1 * first["cost"]
+
+
+def test_every_end_of_a_solution(both):
+    check_ends(both)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_goal_and_any_task(both, seed):
+    check_any(both, seed)
+
+
+@pytest.mark.parametrize("sizes", [{}, {"number": "float32"}, {"time_step": STEP}, {"together": 2}], ids=str)
+def test_problems_in_arrays(sizes):
+    check_arrays(solver(**sizes))
+
+
+def test_problems_of_a_floating_robot_in_arrays():
+    check_arrays(solver(two_legs))
+
+
+def test_problems_in_arrays_that_are_refused():
+    made = solver()
+    exact, problem = ExactSolver(made.model), problem_of(made, 0)
+    end, before = solve_arrays(exact, problem, 2)
+    assert end == Solved.ITERATIONS
+    (joint,) = made.shape.joints
+    for knot in (0, 2, made.shape.knots):
+        for factor in (0.0, 0.99, 1.01, np.nan):
+            x_ref = problem["x_ref"].copy()
+            x_ref[knot, joint.quaternion] *= factor
+            assert solve_arrays(exact, problem | {"x_ref": x_ref}, 2)[0] == REFUSED
+    for name, coordinate in (("Q", joint.coordinates[0]), ("Q", 2 * made.shape.nv - 1), ("R", 0)):
+        for weight in (-1.0, np.nan, 1e12):
+            weights = problem[name].copy()
+            weights[-1, coordinate] = weight
+            assert solve_arrays(exact, problem | {name: weights}, 2)[0] == REFUSED
+    np.testing.assert_equal(solve_arrays(exact, problem, 2)[1], before)
+
+
+@pytest.mark.verify(minutes=4)
+@pytest.mark.timeout(3600)
+def test_a_quadruped():
+    check_loop(Both(fixed_solver(hyq, 3, 2, ii=32, problems=2)), 0, 2)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("language", [("-xc++", "-std=c++17"), ("-std=c11",)])
+def test_no_compiler_warns(compiler, language, tmp_path):
+    model = solver().model
+    for name, text in (model_files(model) | model_solver_files(model)).items():
+        (tmp_path / name).write_text(text)
+    assert_no_warning(tmp_path, compiler, *language)
+
+
+SANITIZED = """
+from tests.software.test_exact_wide import solver
+from tests.support.exact_solvers import Both, check_any, check_loop
+flags = "-fsanitize=undefined -fno-sanitize-recover=all -O1 -DRBDHW_LANES=1".split()
+check_loop(Both(solver(), flags), 0, 2)
+for seed in range(6, 10):
+    check_any(Both(solver(), flags), seed)
+"""
+
+
+def test_nothing_is_undefined():
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | {"PYTHONPATH": root}
+    command = [sys.executable, "-c", SANITIZED]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_c_of_other_joints_has_no_word_of_them():
+    for text in model_solver_files(fixed().model).values():
+        assert not any(name in text for name in ("TANGENT", "difference differences", "quaternion"))

@@ -150,7 +150,7 @@ class _Tables:
             "state_places": [self.task[name] for name in self.state],
             "force_places": [self.task[name] for name in self.forces],
             "dstep_places": [self.task[word.name] for word in shape.dstep.inputs],
-            "feedback_shifts": [shape.feedback[0].shift(term) for term in shape.feedback[0].terms],
+            "feedback_shifts": [shape.feedback[0].shift(term) for term in shape.followed],
             "last_places": [self.numbers[name] for name in shape.last],
             "carried_places": [self.numbers[name] for name in self._carried],
             "carried_results": list(self._carried.values()),
@@ -273,7 +273,7 @@ class _Tables:
     @property
     def _plan_words(self) -> Rows:
         """The array, place, binary point and unit of each word of an answer to ``plan``."""
-        angles, rows = [term.word.unit == "turn" for term in self.shape.feedback[0].terms], Rows()
+        angles, rows = [term.word.unit == "turn" for term in self.shape.followed], Rows()
         for word in self._interface.outputs(PLAN):
             name = WordName.parse(word.name)
             *row, column = name.index
@@ -285,9 +285,19 @@ class _Tables:
 
     @property
     def _force_words(self) -> Rows:
-        """What is dropped from the feedback to each force, and the places of its limits in a goal's row."""
-        limits = zip(self.shape.feedback, self.shape.limits_of_forces, strict=True)
-        return [(each.drop, *(self.goal[limit.name] for limit in words)) for each, words in limits]
+        """What is dropped from the feedback to each force, and the places of its limits in a goal's row.
+
+        Beside joints of several degrees of freedom there may be forces without feedback, so the place of the
+        first gain follows.
+        """
+        shape, rows = self.shape, Rows()
+        feedback = {each.force.name: each for each in shape.feedback}
+        for force, limits in zip(shape.taus, shape.limits_of_forces, strict=True):
+            each = feedback.get(force.name)
+            drop, gains = (0, -1) if each is None else (each.drop, self.gains[each.stored(each.terms[0])])
+            first = (gains,) if shape.wide else ()
+            rows.append((drop, *(self.goal[limit.name] for limit in limits), *first))
+        return rows
 
     def _factors(self, factors: Sequence[Factor]) -> Rows:
         rows: Rows = []
@@ -323,9 +333,10 @@ class _Tables:
             f"{command}.regularisation": ("ADDED", 0),
             f"{command}.solved": ("SOLVED", 0),
         }
-        for i, each in enumerate(self.shape.feedback):
-            sources[f"{command}.tau[{each.coordinate}]"] = ("FORCE", i)
-            for k, term in enumerate(each.terms):
+        for name, i in self.forces.items():
+            sources[f"{command}.{name}"] = ("FORCE", i)
+        for k, term in enumerate(self.shape.followed):
+            sources[f"{command}.x[{k}]"] = ("STATE_WORD", k)
+            for each in self.shape.feedback:
                 sources[f"{command}.K[{each.coordinate},{k}]"] = ("GAIN", self.gains[each.stored(term)])
-                sources[f"{command}.x[{k}]"] = ("STATE_WORD", k)
         return [sources[word.name] for word in self._interface.outputs(command, extended=True)]

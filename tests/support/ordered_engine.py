@@ -14,7 +14,6 @@ from amaranth.hdl._ast import SignalDict, _StatementList
 from amaranth.sim import pysim
 from amaranth.sim._pyrtl import _FragmentCompiler
 
-
 DEEP = 20_000
 """The depth of expressions that are compiled: a write to a memory has an operand for each bit of a row."""
 

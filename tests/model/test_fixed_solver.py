@@ -15,9 +15,11 @@ from rbdhw.model.knot_numbers import knot_numbers
 from rbdhw.model.solver_goal import NOT_TAKEN
 from rbdhw.model.solver_words import with_solver
 from rbdhw.protocol import FORCE_LIMITS
+from rbdhw.robot.model import JointKind
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import STEP, fixed_solver, plan_of, solver_problem, with_close_limits
 from tests.support.floating_robots import floating
+from tests.support.mechanisms import mechanism
 
 KNOTS, ALPHAS = 10, 6
 
@@ -292,9 +294,14 @@ def test_a_problem_of_the_costs_alone_is_taken(fixed):
 
 
 def test_robots_that_a_solver_does_not_take_are_refused(fixed):
-    model = replace(plan_of("toy").accelerator, robot=floating("toy"))
-    with pytest.raises(InputError, match="has a joint of several degrees of freedom; expected joints of one"):
-        with_solver(model, fixed.sweep, ALPHAS, 1)
+    cart = mechanism([JointKind.PLANAR, JointKind.REVOLUTE], [-1, 0], 2)
+    for robot, blocks, refusal in (
+        (cart, 1, "joint 'j0': is planar; expected joints of one degree of freedom, spherical or floating"),
+        (floating("toy"), 2, "blocks: joint 'root_joint' has several degrees of freedom; expected 1"),
+    ):
+        model = replace(plan_of("toy").accelerator, robot=robot)
+        with pytest.raises(InputError, match=refusal):
+            with_solver(model, fixed.sweep, ALPHAS, 1, blocks=blocks)
 
 
 def test_a_fixed_time_step_is_no_word(fixed):

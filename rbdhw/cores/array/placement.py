@@ -42,10 +42,9 @@ from rbdhw.cores.array.vacancies import ALL, Vacancies
 from rbdhw.errors import InputError
 from rbdhw.fixed.fusion import GUARD_BITS
 
-SPARE, MOST_SPARE, FEW = 0.02, 0.4, 4
-"""The accumulators beyond the least number, as shares of it: at first, and at most, but a few may be added. A
-job that finds no place gets one more. If any did, all jobs are placed once more, with half of these from the
-start."""
+SPARE, MOST_SPARE = 0.02, 0.4
+"""The accumulators beyond the least number, as shares of it: at first, and at most. A job that finds no place
+gets one more. If any did, all jobs are placed once more, with half of these from the start."""
 
 WINDOW = 12
 """The number of cycles after the first possible one in which a cheaper place is sought."""
@@ -190,8 +189,7 @@ class _Placement:
         accumulators = least[ArrayResource.ACCUMULATOR]
         least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
         least = {resource: count + extra.get(resource, 0) for resource, count in least.items()}
-        most = math.ceil(accumulators * (1.0 + MOST_SPARE))
-        self._most_added = max(most - least[ArrayResource.ACCUMULATOR], FEW)
+        self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
         self._vacancies = Vacancies(ii, timing.write, self._ready, self._origin)
         for resource, count in least.items():
             for _ in range(count):

@@ -38,8 +38,10 @@ is shorter than this."""
 SLACK = 32
 """The share of what a knot takes by which the next interval that is tried is longer, from the second on."""
 
-SPARE_ACCUMULATORS = 4
-"""Accumulators beyond those that the terms take, so that what a knot hands on is there sooner."""
+SPARES = (4, 8, 16)
+"""Numbers of accumulators beyond those that the terms take, so that what a knot hands on is there sooner.
+
+The next one is tried where operations find no place."""
 
 SPARE_AT_INTERVAL = (0, 4, 20, 40, 60)
 """Numbers of them that are tried in turn at an interval that is asked for."""
@@ -163,11 +165,23 @@ def _soonest(build: Build, shape: SolverShape) -> SweepArray:
     """Return a sweep with about the shortest interval for :data:`ACCUMULATORS` for each turn."""
     terms, turns = sum(len(job.terms) for job in jobs(shape.program)), shape.problems * shape.blocks
     interval, tries = -(-max(terms // ACCUMULATORS, SHORTEST) // turns), 0
-    while (built := build(interval, SPARE_ACCUMULATORS, False)).between > turns:
+    while (built := _with_place(build, interval)).between > turns:
         cycles = max(-(-built.handed_on // turns), interval)
         interval = cycles + tries * cycles // SLACK + 1
         tries += 1
     return replace(built, problems=shape.problems)
+
+
+def _with_place(build: Build, interval: int) -> SweepArray:
+    """Return the sweep with the fewest spare accumulators among which all operations find a place."""
+    *fewer, most = SPARES
+    for spare in fewer:
+        try:
+            return build(interval, spare, False)
+        except InputError as error:
+            if error.where != "ii":
+                raise
+    return build(interval, most, False)
 
 
 def _at_interval(build: Build, interval: int, least: int, shape: SolverShape) -> SweepArray:

@@ -228,11 +228,17 @@ int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, co
         if (function->steps >= 0)
             driver->rolls_out = function;
         if (!strcmp(function->name, "solve")) {
-            driver->solves = function;
+            driver->solution.moves = function;
             driver->warm = word_in(function, "warm");
         }
         if (!strcmp(function->name, "plan"))
-            driver->plans = function;
+            driver->solution.reads = function;
+        if (!strcmp(function->name, "mppi"))
+            driver->plan.moves = function;
+        if (!strcmp(function->name, "mean"))
+            driver->plan.reads = function;
+        if (!strcmp(function->name, "load"))
+            driver->loads_plan = function;
         if (function->load == RBDHW_LOAD_GOAL)
             driver->problem = word_in(function, "problem");
     }

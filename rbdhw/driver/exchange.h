@@ -4,6 +4,12 @@
 
 #include "packets.h"
 
+/* What an accelerator keeps from one task for the next: the last solution, or the plan of means of samples. */
+struct rbdhw_kept {
+    const struct rbdhw_function *moves, *reads; /* commands that follow and replace it, and that read it; or NULL */
+    int is_torn; /* it is not known: a task may have been lost or computed twice */
+};
+
 /* A call that waits for answers. */
 struct rbdhw_job {
     const struct rbdhw_function *function;
@@ -12,7 +18,7 @@ struct rbdhw_job {
     size_t done;       /* tasks that are answered */
     int code;          /* the error of a task that was given up */
     int is_load;       /* packets have an effect in their order, so one that fails ends the job, */
-    int is_solution;   /* and so have tasks of `solve`: warm ones follow those before, and groups are in order */
+    struct rbdhw_kept *kept; /* and so have tasks that follow and replace what is kept; NULL for others */
     int steps, every;  /* of rollouts */
 };
 
@@ -45,7 +51,9 @@ struct rbdhw_rows {
 
 struct rbdhw_driver {
     const struct rbdhw_design *design;
-    const struct rbdhw_function *loads_parameters, *rolls_out, *solves, *plans; /* commands; NULL if there is none */
+    const struct rbdhw_function *loads_parameters, *loads_plan, *rolls_out; /* commands; NULL if there is none */
+    struct rbdhw_kept solution, plan; /* a group of solutions is one: some of its tasks may wait for others */
+    int has_moved;                    /* the plan is not what was loaded any more */
     const struct rbdhw_word *problem; /* the word of a goal's problem; NULL unless several are solved together */
     const struct rbdhw_word *warm;    /* that of `solve`; NULL without */
     struct rbdhw_transport transport;
@@ -67,7 +75,6 @@ struct rbdhw_driver {
     struct rbdhw_rows *rows; /* of rollouts, and of the goal of each problem */
     size_t loads;            /* their number */
     int is_dirty, is_loading; /* something else may be loaded than should be; it is being loaded */
-    int is_torn;              /* which solution was the last one is not known; tasks of a group may wait for others */
 };
 
 /* Makes all slots free. Tags begin at `first`. */
@@ -105,8 +112,11 @@ size_t rbdhw_problems(const struct rbdhw_driver *driver, const struct rbdhw_func
 void rbdhw_hold(struct rbdhw_driver *driver);
 void rbdhw_resume(struct rbdhw_driver *driver);
 
-/* Returns whether the requests of a command depend on each other: those of solutions. */
-int rbdhw_is_of_solver(const struct rbdhw_driver *driver, const struct rbdhw_function *function);
+/* Returns what an accelerator keeps on which tasks of a command depend; NULL for others. */
+struct rbdhw_kept *rbdhw_kept_for(struct rbdhw_driver *driver, const struct rbdhw_function *function);
+
+/* Gives up all requests that depend on what is kept, because that is not known any more. */
+void rbdhw_tear(struct rbdhw_driver *driver, struct rbdhw_kept *kept);
 
 /* Gives up all requests of a job. */
 void rbdhw_abandon(struct rbdhw_driver *driver, struct rbdhw_job *job);

@@ -7,37 +7,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
-import rbdhw
-from rbdhw.design.folder import draft_design, write
 from rbdhw.driver.library import Data
 from rbdhw.errors import DriverError
 from rbdhw.model.solver_codec import Asked, goal_words, plan_words, task_words
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from tests.support.exact_solvers import fixed, problem_of
-from tests.support.group_link import LinkEngine
+from tests.support.packet_link import DAMAGED, NO_ANSWER, UNKNOWN, link_fixtures
+from tests.support.solver_link import SolverLink
 
-DAMAGED, UNKNOWN = "answers are damaged again and again", "no such function, set, row, step or array"
-TIMEOUT = "no answer in time"
-FAULTS = {"lost": TIMEOUT, "unheard": TIMEOUT, "late": TIMEOUT}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("solutions") / "toy"
-    write(draft_design(fixed().model), made)
-    return made
+FAULTS = {"lost": NO_ANSWER, "unheard": NO_ANSWER, "late": NO_ANSWER}
 
 
-@pytest.fixture
-def model(folder):
-    return rbdhw.load(folder)._engine
-
-
-@pytest.fixture
-def engine(model):
-    made = LinkEngine(model.source, fixed().model)
-    yield made
-    made.driver.close()
+folder, model, engine = link_fixtures(lambda: fixed().model, SolverLink)
 
 
 def asked(iterations=2, follow=None, seed=0):
@@ -133,7 +114,7 @@ def test_no_wrong_answer_passes(engine, model):
             continue
         np.testing.assert_equal(answer, model.solve(group))
         ends["right"] += 1
-    assert ends.keys() == {"right", DAMAGED, TIMEOUT}
+    assert ends.keys() == {"right", DAMAGED, NO_ANSWER}
     assert ends["right"] > 20
 
 

@@ -15,6 +15,16 @@ static int is_allowed(const struct rbdhw_driver *driver, const struct rbdhw_func
     return function && (!(options & RBDHW_EXTENDED) || function->extensible) && set < (sets ? sets : 1);
 }
 
+/* Notes the problem of a solution that is asked for, and whether it follows the last one. */
+static void note_problem(const struct rbdhw_driver *driver, struct rbdhw_slot *slot)
+{
+    const struct rbdhw_solution_words *words = &driver->of_solution;
+    const int64_t problem = words->problem ? driver->numbers[words->problem->number] : 0;
+    const int known = problem >= 0 && problem <= (words->problem ? words->problem->highest : 0);
+    slot->problem = known ? (uint16_t)problem : 0; /* others are refused */
+    slot->is_warm = driver->numbers[words->warm->number] != 0;
+}
+
 /* Puts tasks of a job in line, from `next` on, as long as there are slots. Returns the next task. */
 static size_t put_in_line(struct rbdhw_driver *driver, struct rbdhw_job *job, size_t next, size_t tasks)
 {
@@ -26,6 +36,8 @@ static size_t put_in_line(struct rbdhw_driver *driver, struct rbdhw_job *job, si
             driver->numbers[function->steps] = job->steps;
             driver->numbers[function->every] = job->every;
         }
+        if (job->kept == &driver->solution)
+            note_problem(driver, slot);
         slot->job = job;
         slot->task = next;
         slot->answers = job->steps ? (uint32_t)rbdhw_answers(job->steps, job->every) : 1;
@@ -171,7 +183,7 @@ static int is_warm(struct rbdhw_driver *driver, size_t tasks, const struct rbdhw
     int warm = 0;
     for (size_t k = 0; k < tasks && !warm; k++) {
         (void)rbdhw_encode(solves, &solves->request[0], driver->design->singles, data, k, driver->numbers);
-        warm = driver->numbers[driver->warm->number] != 0;
+        warm = driver->numbers[driver->of_solution.warm->number] != 0;
     }
     return warm;
 }
@@ -205,7 +217,7 @@ int rbdhw_run(struct rbdhw_driver *driver, int number, unsigned options, size_t 
     int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
     if (!code && kept && kept->is_torn) {
         const int begins = function == driver->solution.moves && !is_warm(driver, tasks, data);
-        code = begins ? begin_anew(driver) : RBDHW_DAMAGED;
+        code = begins ? begin_anew(driver) : RBDHW_FORGOTTEN;
     }
     if (code)
         return code;
@@ -309,6 +321,6 @@ int rbdhw_rollout(struct rbdhw_driver *driver, unsigned options, size_t rollouts
             return RBDHW_ARGUMENT; /* not as many rows were loaded */
     int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
     if (!code && driver->plan.is_torn)
-        code = RBDHW_DAMAGED; /* the forces of its rows are not known */
+        code = RBDHW_FORGOTTEN; /* the forces of its rows are not known */
     return code ? code : complete(driver, &job, rollouts);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { KNOWN_STATUS = 15 };
+enum { KNOWN_STATUS = 15, STALLED = 2 };
 
 static const uint64_t PATIENCE = 1000000; /* nanoseconds to wait for room on a link that takes nothing */
 
@@ -218,6 +218,22 @@ static int store_answer(struct rbdhw_driver *driver, struct rbdhw_slot *slot, ui
     return 1;
 }
 
+static int64_t answered(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot, const struct rbdhw_word *word)
+{
+    return rbdhw_read_number(answer_of(slot), driver->design->singles, driver->packet, word->number);
+}
+
+/* Returns whether the solution in `driver->packet` was to follow the last one, which has gains, and did not: the
+ * accelerator was reset in between. Notes whether this one has gains: not one without iterations, or that failed. */
+static int is_forgotten(struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
+{
+    const struct rbdhw_solution_words *words = &driver->of_solution;
+    uint8_t *can_follow = &driver->can_follow[slot->problem];
+    const int forgotten = slot->is_warm && *can_follow && !answered(driver, slot, words->followed);
+    *can_follow = answered(driver, slot, words->iterations) > 0 && answered(driver, slot, words->solved) <= STALLED;
+    return forgotten;
+}
+
 /* Takes the answer in `driver->packet` to the task in a slot. */
 static void store(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint32_t status)
 {
@@ -314,6 +330,8 @@ static void take(struct rbdhw_driver *driver, size_t bytes)
         store_load(driver, slot, head);
     } else if (slot->job && slot->job->kept && slot->task != slot->job->done) {
         finish(driver, slot, RBDHW_DAMAGED); /* a task before it was lost, or came later */
+    } else if (slot->function == driver->solution.moves && is_forgotten(driver, slot)) {
+        finish(driver, slot, RBDHW_FORGOTTEN);
     } else if (slot->function->loaded && head.loaded != driver->parity[slot->set]) {
         driver->is_dirty = 1; /* the task had other parameters; it is sent again behind a load */
     } else {

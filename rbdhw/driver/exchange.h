@@ -33,13 +33,20 @@ struct rbdhw_slot {
     uint32_t flags; /* of the status: inputs that were limited, or not finite */
     uint32_t attempts, answers; /* times that it was sent, and answers that are missing */
     uint16_t previous, next;
+    uint16_t problem; /* of a solution */
     uint8_t state, extended, set;
+    uint8_t is_warm; /* a solution that follows the last one */
     int code;
 };
 
 struct rbdhw_list {
     uint16_t first, last;
     uint32_t length;
+};
+
+/* The words of tasks and answers of `solve` that say what it follows; `problem` is NULL if there is one alone. */
+struct rbdhw_solution_words {
+    const struct rbdhw_word *warm, *problem, *iterations, *solved, *followed;
 };
 
 /* What was loaded, to load it again. */
@@ -55,7 +62,7 @@ struct rbdhw_driver {
     struct rbdhw_kept solution, plan; /* a group of solutions is one: some of its tasks may wait for others */
     int has_moved;                    /* the plan is not what was loaded any more */
     const struct rbdhw_word *problem; /* the word of a goal's problem; NULL unless several are solved together */
-    const struct rbdhw_word *warm;    /* that of `solve`; NULL without */
+    struct rbdhw_solution_words of_solution;
     struct rbdhw_transport transport;
     struct rbdhw_options options;
     struct rbdhw_statistics statistics;
@@ -71,6 +78,7 @@ struct rbdhw_driver {
     int64_t *numbers;
     double *values;
     uint8_t *parity;         /* of the loads of each set */
+    uint8_t *can_follow;     /* whether the last solution of each problem has gains */
     int64_t *parameters;     /* words of each set */
     struct rbdhw_rows *rows; /* of rollouts, and of the goal of each problem */
     size_t loads;            /* their number */

@@ -14,7 +14,7 @@ from rbdhw.errors import DriverError
 from rbdhw.model.solver_codec import Asked, goal_words, group_words, plan_words
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from tests.support.exact_solvers import fixed, problem_of
-from tests.support.packet_link import DAMAGED, NO_ANSWER, UNKNOWN, LinkEngine, link_fixtures
+from tests.support.packet_link import DAMAGED, FORGOTTEN, NO_ANSWER, UNKNOWN, LinkEngine, link_fixtures
 from tests.support.solver_link import SolverLink
 
 TOGETHER = 3
@@ -52,7 +52,7 @@ def test_groups_without_faults(engine, model, size):
 def test_a_group_with_a_fault_ends_with_an_error_and_the_next_one_is_right(engine, model, kind, number):
     engine.solve(group())
     engine.link.begin(**{kind: number})
-    with pytest.raises(DriverError, match=f"{DAMAGED}|{NO_ANSWER}"):
+    with pytest.raises(DriverError, match=f"{DAMAGED}|{NO_ANSWER}|{FORGOTTEN}"):
         engine.solve(group(2))
     assert engine.statistics["retries"] == 0
     for asked in (group(2), group(1, 1)):
@@ -73,7 +73,7 @@ def test_no_wrong_answer_passes(engine, model):
             ends["right"] += 1
         except DriverError as error:
             ends[error.reason] += 1
-    assert ends.keys() == {"right", DAMAGED, NO_ANSWER}
+    assert ends.keys() == {"right", DAMAGED, NO_ANSWER, FORGOTTEN}
     assert ends["right"] > 20
 
 
@@ -83,7 +83,7 @@ def test_after_a_failure_there_is_no_plan_until_another_solution(engine):
     solver = fixed(together=TOGETHER)
     with pytest.raises(DriverError):
         engine.respond(SOLVE, group_words(solver, group()))
-    with pytest.raises(DriverError, match=DAMAGED):
+    with pytest.raises(DriverError, match=FORGOTTEN):
         engine.respond(PLAN, plan_words(solver, 0))
     assert not engine.respond(SOLVE, group_words(solver, group()))[0].any()
     assert not engine.respond(PLAN, plan_words(solver, 2))[0].any()

@@ -21,6 +21,7 @@ TIMEOUT_NS, ATTEMPTS = 1_000_000, 3
 
 NO_ANSWER, DAMAGED = "no answer in time", "answers are damaged again and again"
 UNKNOWN = "no such function, set, row, step or array"
+FORGOTTEN = "the last solution or mean is not known; solve without warm, or load all rows"
 """What errors of the driver say."""
 
 _OPEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)

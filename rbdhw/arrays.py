@@ -127,7 +127,7 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("step", "first_flagged", "cost"), ArrayKind(())),
     **dict.fromkeys(("samples", "scale", "exponent", "least", "weight", "square", "counted"), ArrayKind(())),
     **dict.fromkeys(("iterations", "warm", "shift", "more", "problem"), ArrayKind(())),
-    **dict.fromkeys(("regularisation", "solved"), ArrayKind(())),
+    **dict.fromkeys(("regularisation", "solved", "followed"), ArrayKind(())),
     **dict.fromkeys((NEXT_STATE, "x", "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
     **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),
     **dict.fromkeys(("tau_slope", "tau_curvature", *FORCE_LIMITS), _VECTOR),

@@ -417,7 +417,7 @@ COMMANDS: dict[str, Function] = {
         38,
         "cheapest forces of a horizon",
         ("q", "v", "tau", "h", "iterations", "warm", "shift", "more", "problem"),
-        ("tau", "cost", "iterations", "regularisation", "solved", "K"),
+        ("tau", "cost", "iterations", "regularisation", "solved", "followed", "K"),
     ),
     GOAL: Function(
         39,

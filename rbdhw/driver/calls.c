@@ -15,6 +15,16 @@ static int is_allowed(const struct rbdhw_driver *driver, const struct rbdhw_func
     return function && (!(options & RBDHW_EXTENDED) || function->extensible) && set < (sets ? sets : 1);
 }
 
+/* Notes the problem of a solution that is asked for, and whether it follows the last one. */
+static void note_problem(const struct rbdhw_driver *driver, struct rbdhw_slot *slot)
+{
+    const struct rbdhw_solution_words *words = &driver->of_solution;
+    const int64_t problem = words->problem ? driver->numbers[words->problem->number] : 0;
+    const int known = problem >= 0 && problem <= (words->problem ? words->problem->highest : 0);
+    slot->problem = known ? (uint16_t)problem : 0; /* others are refused */
+    slot->is_warm = driver->numbers[words->warm->number] != 0;
+}
+
 /* Puts tasks of a job in line, from `next` on, as long as there are slots. Returns the next task. */
 static size_t put_in_line(struct rbdhw_driver *driver, struct rbdhw_job *job, size_t next, size_t tasks)
 {
@@ -26,6 +36,8 @@ static size_t put_in_line(struct rbdhw_driver *driver, struct rbdhw_job *job, si
             driver->numbers[function->steps] = job->steps;
             driver->numbers[function->every] = job->every;
         }
+        if (job->kept == &driver->solution)
+            note_problem(driver, slot);
         slot->job = job;
         slot->task = next;
         slot->answers = job->steps ? (uint32_t)rbdhw_answers(job->steps, job->every) : 1;
@@ -46,8 +58,8 @@ static int complete(struct rbdhw_driver *driver, struct rbdhw_job *job, size_t t
     }
     if (code)
         rbdhw_abandon(driver, job);
-    if (code && job->is_solution)
-        driver->is_torn = 1;
+    if (code && job->kept)
+        job->kept->is_torn = 1;
     driver->statistics.busy += rbdhw_time(driver) - begin;
     return code;
 }
@@ -56,8 +68,7 @@ int rbdhw_submit(struct rbdhw_driver *driver, int number, unsigned options, cons
     uint32_t *ticket)
 {
     const struct rbdhw_function *function = function_of(driver, number);
-    if (!is_allowed(driver, function, options) || function->load || function->steps >= 0
-        || rbdhw_is_of_solver(driver, function))
+    if (!is_allowed(driver, function, options) || function->load || rbdhw_kept_for(driver, function))
         return RBDHW_ARGUMENT;
     int code = rbdhw_pump(driver, 0); /* takes what has come */
     struct rbdhw_slot *slot = rbdhw_take_slot(driver, 0);
@@ -108,7 +119,7 @@ static int load(struct rbdhw_driver *driver, const struct rbdhw_function *functi
         const size_t first = loaded;
         const struct rbdhw_data data = {.words = words + first * (size_t)function->request[0].numbers,
             .status = status ? status + first : NULL};
-        struct rbdhw_job job = {function, options, &data, 0, RBDHW_OK, 1, 0, 0, 0};
+        struct rbdhw_job job = {function, options, &data, 0, RBDHW_OK, 1, NULL, 0, 0};
         code = complete(driver, &job, packets - first);
         if (code && code != RBDHW_TIMEOUT && code != RBDHW_DAMAGED)
             return code;
@@ -138,6 +149,8 @@ int rbdhw_restore(struct rbdhw_driver *driver)
     int code = RBDHW_OK;
     driver->is_loading = 1;
     rbdhw_hold(driver);
+    if (driver->has_moved)
+        rbdhw_tear(driver, &driver->plan); /* it is replaced by the rows that were loaded */
     for (uint32_t attempts = 0; driver->is_dirty && !code; attempts++) {
         if (attempts == driver->options.attempts)
             code = RBDHW_DAMAGED;
@@ -166,11 +179,11 @@ static int settle(struct rbdhw_driver *driver)
 /* Returns whether a task of a run of `solve` follows the last solution. */
 static int is_warm(struct rbdhw_driver *driver, size_t tasks, const struct rbdhw_data *data)
 {
-    const struct rbdhw_function *solves = driver->solves;
+    const struct rbdhw_function *solves = driver->solution.moves;
     int warm = 0;
     for (size_t k = 0; k < tasks && !warm; k++) {
         (void)rbdhw_encode(solves, &solves->request[0], driver->design->singles, data, k, driver->numbers);
-        warm = driver->numbers[driver->warm->number] != 0;
+        warm = driver->numbers[driver->of_solution.warm->number] != 0;
     }
     return warm;
 }
@@ -179,32 +192,39 @@ static int is_warm(struct rbdhw_driver *driver, size_t tasks, const struct rbdhw
  * solutions of those that wait for others, and the next task is that of the first problem. */
 static int begin_anew(struct rbdhw_driver *driver)
 {
-    const struct rbdhw_function *solves = driver->solves;
+    const struct rbdhw_function *solves = driver->solution.moves;
     const struct rbdhw_data data = {.words = driver->numbers};
     int code = RBDHW_TIMEOUT;
     for (uint32_t attempts = 0; code == RBDHW_TIMEOUT && attempts < driver->options.attempts; attempts++) {
-        struct rbdhw_job job = {solves, 0, &data, 0, RBDHW_OK, 0, 1, 0, 0};
+        struct rbdhw_job job = {solves, 0, &data, 0, RBDHW_OK, 0, &driver->solution, 0, 0};
         code = settle(driver);
         for (int k = 0; k < solves->request[0].numbers; k++)
             driver->numbers[k] = -1;
         code = code ? code : complete(driver, &job, 1);
     }
     code = code == RBDHW_DAMAGED ? RBDHW_OK : code; /* that it was refused */
-    driver->is_torn = code != RBDHW_OK;
+    driver->solution.is_torn = code != RBDHW_OK;
     return code;
 }
 
 int rbdhw_run(struct rbdhw_driver *driver, int number, unsigned options, size_t tasks, const struct rbdhw_data *data)
 {
     const struct rbdhw_function *function = function_of(driver, number);
-    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, 0, 0, 0};
+    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, NULL, 0, 0};
     if (!is_allowed(driver, function, options) || function->load || function->steps >= 0)
         return RBDHW_ARGUMENT;
-    job.is_solution = function == driver->solves;
-    if (driver->is_torn && (function == driver->plans || (job.is_solution && is_warm(driver, tasks, data))))
-        return RBDHW_DAMAGED; /* of which solution is not known */
-    const int code = job.is_solution && driver->is_torn ? begin_anew(driver) : RBDHW_OK;
-    return code ? code : complete(driver, &job, tasks);
+    struct rbdhw_kept *kept = rbdhw_kept_for(driver, function);
+    int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
+    if (!code && kept && kept->is_torn) {
+        const int begins = function == driver->solution.moves && !is_warm(driver, tasks, data);
+        code = begins ? begin_anew(driver) : RBDHW_FORGOTTEN;
+    }
+    if (code)
+        return code;
+    if (kept && function == kept->moves)
+        job.kept = kept;
+    driver->has_moved |= job.kept == &driver->plan;
+    return complete(driver, &job, tasks);
 }
 
 /* Writes the words of packets of a command, so that they can be loaded again. */
@@ -274,6 +294,8 @@ int rbdhw_load_rows(struct rbdhw_driver *driver, int command, size_t packets, co
     int code = settle(driver);
     if (code)
         return code;
+    if (function == driver->loads_plan && packets == rbdhw_most_packets(driver->design, function))
+        driver->has_moved = driver->plan.is_torn = 0; /* unless a task comes late in between */
     rows->packets = packets;
     keep_words(driver, function, packets, data, rows->words);
     driver->is_loading = 1;
@@ -290,13 +312,15 @@ int rbdhw_rollout(struct rbdhw_driver *driver, unsigned options, size_t rollouts
     const struct rbdhw_data *data)
 {
     const struct rbdhw_function *function = driver->rolls_out;
-    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, 0, steps, every};
+    struct rbdhw_job job = {function, options, data, 0, RBDHW_OK, 0, NULL, steps, every};
     if (!is_allowed(driver, function, options) || steps < 1 || every < 0 || every > driver->design->horizon)
         return RBDHW_ARGUMENT;
     for (size_t k = 0; k < driver->loads; k++)
         if (driver->rows[k].function->load == RBDHW_LOAD_ROWS
             && driver->rows[k].packets < rbdhw_packets(driver->rows[k].function, steps))
             return RBDHW_ARGUMENT; /* not as many rows were loaded */
-    const int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
+    int code = driver->is_dirty ? rbdhw_restore(driver) : RBDHW_OK;
+    if (!code && driver->plan.is_torn)
+        code = RBDHW_FORGOTTEN; /* the forces of its rows are not known */
     return code ? code : complete(driver, &job, rollouts);
 }

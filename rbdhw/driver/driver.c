@@ -14,7 +14,8 @@ const char *rbdhw_text(int code)
         "no answer in time", "no answer yet", "no such device, or it cannot be opened", "another program has the device",
         "the device failed in use", "answers are damaged again and again", "what answers is no accelerator of rbdhw",
         "the accelerator has another design", "what is to be loaded is infinite or not a number",
-        "no such function, set, row, step or array", "no memory"};
+        "no such function, set, row, step or array", "no memory",
+        "the last solution or mean is not known; solve without warm, or load all rows"};
     return code >= 0 && code < RBDHW_CODES ? texts[code] : "unknown code";
 }
 
@@ -142,9 +143,11 @@ static int allocate(struct rbdhw_driver *driver)
     driver->numbers = calloc(words, sizeof *driver->numbers);
     driver->values = calloc(words + largest, sizeof *driver->values);
     driver->parity = calloc(sets, sizeof *driver->parity);
+    driver->can_follow = calloc(driver->problem ? (size_t)driver->problem->highest + 1 : 1, sizeof *driver->can_follow);
     driver->parameters = calloc(sets * words, sizeof *driver->parameters);
     return driver->slots && driver->requests && driver->answers && driver->seen && driver->packet
-        && driver->numbers && driver->values && driver->parity && driver->parameters && allocate_rows(driver);
+        && driver->numbers && driver->values && driver->parity && driver->can_follow && driver->parameters
+        && allocate_rows(driver);
 }
 
 static void free_all(struct rbdhw_driver *driver)
@@ -160,6 +163,7 @@ static void free_all(struct rbdhw_driver *driver)
     free(driver->numbers);
     free(driver->values);
     free(driver->parity);
+    free(driver->can_follow);
     free(driver->parameters);
     free(driver);
 }
@@ -202,14 +206,27 @@ static int start(struct rbdhw_driver *driver)
     return code;
 }
 
-/* Returns the word of a number that requests of a command have; NULL if they have none of this name. */
-static const struct rbdhw_word *word_in(const struct rbdhw_function *command, const char *name)
+/* Returns the word of a number in packets, whose words are those of arrays; NULL if they have none of this name. */
+static const struct rbdhw_word *word_in(
+    const struct rbdhw_packet *packet, const struct rbdhw_array *arrays, const char *name)
 {
-    const struct rbdhw_packet *request = &command->request[0];
-    for (int k = 0; k < request->words; k++)
-        if (!strcmp(command->input[request->word[k].array].name, name))
-            return &request->word[k];
+    for (int k = 0; k < packet->words; k++)
+        if (!strcmp(arrays[packet->word[k].array].name, name))
+            return &packet->word[k];
     return NULL;
+}
+
+/* Notes the command that solves, and the words that say what a solution followed. */
+static void find_solutions(struct rbdhw_driver *driver, const struct rbdhw_function *function)
+{
+    const struct rbdhw_packet *request = &function->request[0], *answer = &function->answer[0];
+    struct rbdhw_solution_words *words = &driver->of_solution;
+    driver->solution.moves = function;
+    words->warm = word_in(request, function->input, "warm");
+    words->problem = word_in(request, function->input, "problem");
+    words->iterations = word_in(answer, function->output, "iterations");
+    words->solved = word_in(answer, function->output, "solved");
+    words->followed = word_in(answer, function->output, "followed");
 }
 
 int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, const struct rbdhw_transport *transport,
@@ -227,14 +244,18 @@ int rbdhw_open(struct rbdhw_driver **made, const struct rbdhw_design *design, co
             driver->loads_parameters = function;
         if (function->steps >= 0)
             driver->rolls_out = function;
-        if (!strcmp(function->name, "solve")) {
-            driver->solves = function;
-            driver->warm = word_in(function, "warm");
-        }
+        if (!strcmp(function->name, "solve"))
+            find_solutions(driver, function);
         if (!strcmp(function->name, "plan"))
-            driver->plans = function;
+            driver->solution.reads = function;
+        if (!strcmp(function->name, "mppi"))
+            driver->plan.moves = function;
+        if (!strcmp(function->name, "mean"))
+            driver->plan.reads = function;
+        if (!strcmp(function->name, "load"))
+            driver->loads_plan = function;
         if (function->load == RBDHW_LOAD_GOAL)
-            driver->problem = word_in(function, "problem");
+            driver->problem = word_in(&function->request[0], function->input, "problem");
     }
     if (options)
         driver->options = *options;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { KNOWN_STATUS = 15 };
+enum { KNOWN_STATUS = 15, STALLED = 2 };
 
 static const uint64_t PATIENCE = 1000000; /* nanoseconds to wait for room on a link that takes nothing */
 
@@ -147,7 +147,7 @@ static void finish(struct rbdhw_driver *driver, struct rbdhw_slot *slot, int cod
 /* Returns whether the order of a request among those of its job counts. */
 static int is_in_order(const struct rbdhw_slot *slot)
 {
-    return slot->job && (slot->job->is_load || slot->job->is_solution);
+    return slot->job && (slot->job->is_load || slot->job->kept);
 }
 
 /* Sends a request again, or gives it up. */
@@ -218,6 +218,22 @@ static int store_answer(struct rbdhw_driver *driver, struct rbdhw_slot *slot, ui
     return 1;
 }
 
+static int64_t answered(const struct rbdhw_driver *driver, const struct rbdhw_slot *slot, const struct rbdhw_word *word)
+{
+    return rbdhw_read_number(answer_of(slot), driver->design->singles, driver->packet, word->number);
+}
+
+/* Returns whether the solution in `driver->packet` was to follow the last one, which has gains, and did not: the
+ * accelerator was reset in between. Notes whether this one has gains: not one without iterations, or that failed. */
+static int is_forgotten(struct rbdhw_driver *driver, const struct rbdhw_slot *slot)
+{
+    const struct rbdhw_solution_words *words = &driver->of_solution;
+    uint8_t *can_follow = &driver->can_follow[slot->problem];
+    const int forgotten = slot->is_warm && *can_follow && !answered(driver, slot, words->followed);
+    *can_follow = answered(driver, slot, words->iterations) > 0 && answered(driver, slot, words->solved) <= STALLED;
+    return forgotten;
+}
+
 /* Takes the answer in `driver->packet` to the task in a slot. */
 static void store(struct rbdhw_driver *driver, struct rbdhw_slot *slot, uint32_t status)
 {
@@ -249,22 +265,32 @@ static void store_load(struct rbdhw_driver *driver, struct rbdhw_slot *slot, str
     finish(driver, slot, RBDHW_OK);
 }
 
-int rbdhw_is_of_solver(const struct rbdhw_driver *driver, const struct rbdhw_function *function)
+struct rbdhw_kept *rbdhw_kept_for(struct rbdhw_driver *driver, const struct rbdhw_function *function)
 {
-    return function == driver->solves || function == driver->plans;
+    if (function == driver->solution.moves || function == driver->solution.reads)
+        return &driver->solution;
+    const int takes_plan = function == driver->rolls_out;
+    return takes_plan || function == driver->plan.moves || function == driver->plan.reads ? &driver->plan : NULL;
 }
 
-/* Gives up what depends on the last solution, because a task was repeated on the way. The accelerator refuses one
- * that is not of the next problem. Any other was solved twice, and if it is warm, the second time behind the first. */
-static void tear(struct rbdhw_driver *driver)
+void rbdhw_tear(struct rbdhw_driver *driver, struct rbdhw_kept *kept)
 {
-    driver->is_torn = 1;
+    kept->is_torn = 1;
     driver->stray_until = driver->now + driver->options.timeout;
     for (uint32_t k = 0; k < driver->options.window; k++) {
         struct rbdhw_slot *slot = &driver->slots[k];
-        if (slot->state == RBDHW_IN_FLIGHT && rbdhw_is_of_solver(driver, slot->function))
+        if (slot->state != RBDHW_FREE && slot->state != RBDHW_ANSWERED
+            && rbdhw_kept_for(driver, slot->function) == kept)
             finish(driver, slot, RBDHW_DAMAGED);
     }
+}
+
+/* Notes that a task was repeated on the way, if it moved what is kept. The accelerator refuses a solution that is not
+ * of the next problem. Any other task was computed twice, and followed itself. */
+static void take_repeated(struct rbdhw_driver *driver, struct rbdhw_head head, struct rbdhw_kept *kept)
+{
+    if (kept->moves && head.code == kept->moves->code && !kept->is_torn)
+        rbdhw_tear(driver, kept);
 }
 
 /* Takes an answer for which nothing waits. That of a load shows that a load was repeated on the way, perhaps an
@@ -272,8 +298,8 @@ static void tear(struct rbdhw_driver *driver)
 static void take_stray(struct rbdhw_driver *driver, struct rbdhw_head head)
 {
     driver->statistics.strays++;
-    if (driver->solves && head.code == driver->solves->code && !driver->is_torn)
-        tear(driver);
+    take_repeated(driver, head, &driver->solution);
+    take_repeated(driver, head, &driver->plan);
     for (int k = 0; k < driver->design->functions; k++)
         if (driver->design->function[k].code == head.code && driver->design->function[k].load)
             driver->is_dirty = 1;
@@ -297,13 +323,15 @@ static void take(struct rbdhw_driver *driver, size_t bytes)
     if (bytes != (size_t)answer_of(slot)->bytes || head.status & RBDHW_STATUS_MALFORMED
         || head.status > KNOWN_STATUS) {
         driver->statistics.damaged++;
-        /* perhaps its rows are lost */
-        driver->is_dirty |= slot->function == driver->rolls_out || slot->function == driver->solves;
+        const struct rbdhw_kept *kept = rbdhw_kept_for(driver, slot->function);
+        driver->is_dirty |= kept && slot->function != kept->reads; /* perhaps its rows are lost */
         repeat(driver, slot, RBDHW_DAMAGED);
     } else if (slot->job && slot->job->is_load) {
         store_load(driver, slot, head);
-    } else if (slot->job && slot->job->is_solution && slot->task != slot->job->done) {
+    } else if (slot->job && slot->job->kept && slot->task != slot->job->done) {
         finish(driver, slot, RBDHW_DAMAGED); /* a task before it was lost, or came later */
+    } else if (slot->function == driver->solution.moves && is_forgotten(driver, slot)) {
+        finish(driver, slot, RBDHW_FORGOTTEN);
     } else if (slot->function->loaded && head.loaded != driver->parity[slot->set]) {
         driver->is_dirty = 1; /* the task had other parameters; it is sent again behind a load */
     } else {

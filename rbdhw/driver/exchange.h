@@ -4,6 +4,12 @@
 
 #include "packets.h"
 
+/* What an accelerator keeps from one task for the next: the last solution, or the plan of means of samples. */
+struct rbdhw_kept {
+    const struct rbdhw_function *moves, *reads; /* commands that follow and replace it, and that read it; or NULL */
+    int is_torn; /* it is not known: a task may have been lost or computed twice */
+};
+
 /* A call that waits for answers. */
 struct rbdhw_job {
     const struct rbdhw_function *function;
@@ -12,7 +18,7 @@ struct rbdhw_job {
     size_t done;       /* tasks that are answered */
     int code;          /* the error of a task that was given up */
     int is_load;       /* packets have an effect in their order, so one that fails ends the job, */
-    int is_solution;   /* and so have tasks of `solve`: warm ones follow those before, and groups are in order */
+    struct rbdhw_kept *kept; /* and so have tasks that follow and replace what is kept; NULL for others */
     int steps, every;  /* of rollouts */
 };
 
@@ -27,13 +33,20 @@ struct rbdhw_slot {
     uint32_t flags; /* of the status: inputs that were limited, or not finite */
     uint32_t attempts, answers; /* times that it was sent, and answers that are missing */
     uint16_t previous, next;
+    uint16_t problem; /* of a solution */
     uint8_t state, extended, set;
+    uint8_t is_warm; /* a solution that follows the last one */
     int code;
 };
 
 struct rbdhw_list {
     uint16_t first, last;
     uint32_t length;
+};
+
+/* The words of tasks and answers of `solve` that say what it follows; `problem` is NULL if there is one alone. */
+struct rbdhw_solution_words {
+    const struct rbdhw_word *warm, *problem, *iterations, *solved, *followed;
 };
 
 /* What was loaded, to load it again. */
@@ -45,9 +58,11 @@ struct rbdhw_rows {
 
 struct rbdhw_driver {
     const struct rbdhw_design *design;
-    const struct rbdhw_function *loads_parameters, *rolls_out, *solves, *plans; /* commands; NULL if there is none */
+    const struct rbdhw_function *loads_parameters, *loads_plan, *rolls_out; /* commands; NULL if there is none */
+    struct rbdhw_kept solution, plan; /* a group of solutions is one: some of its tasks may wait for others */
+    int has_moved;                    /* the plan is not what was loaded any more */
     const struct rbdhw_word *problem; /* the word of a goal's problem; NULL unless several are solved together */
-    const struct rbdhw_word *warm;    /* that of `solve`; NULL without */
+    struct rbdhw_solution_words of_solution;
     struct rbdhw_transport transport;
     struct rbdhw_options options;
     struct rbdhw_statistics statistics;
@@ -63,11 +78,11 @@ struct rbdhw_driver {
     int64_t *numbers;
     double *values;
     uint8_t *parity;         /* of the loads of each set */
+    uint8_t *can_follow;     /* whether the last solution of each problem has gains */
     int64_t *parameters;     /* words of each set */
     struct rbdhw_rows *rows; /* of rollouts, and of the goal of each problem */
     size_t loads;            /* their number */
     int is_dirty, is_loading; /* something else may be loaded than should be; it is being loaded */
-    int is_torn;              /* which solution was the last one is not known; tasks of a group may wait for others */
 };
 
 /* Makes all slots free. Tags begin at `first`. */
@@ -105,8 +120,11 @@ size_t rbdhw_problems(const struct rbdhw_driver *driver, const struct rbdhw_func
 void rbdhw_hold(struct rbdhw_driver *driver);
 void rbdhw_resume(struct rbdhw_driver *driver);
 
-/* Returns whether the requests of a command depend on each other: those of solutions. */
-int rbdhw_is_of_solver(const struct rbdhw_driver *driver, const struct rbdhw_function *function);
+/* Returns what an accelerator keeps on which tasks of a command depend; NULL for others. */
+struct rbdhw_kept *rbdhw_kept_for(struct rbdhw_driver *driver, const struct rbdhw_function *function);
+
+/* Gives up all requests that depend on what is kept, because that is not known any more. */
+void rbdhw_tear(struct rbdhw_driver *driver, struct rbdhw_kept *kept);
 
 /* Gives up all requests of a job. */
 void rbdhw_abandon(struct rbdhw_driver *driver, struct rbdhw_job *job);

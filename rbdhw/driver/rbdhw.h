@@ -13,8 +13,8 @@
  * pairs of streams it uses one, that of its transport.
  *
  * Requests are repeated if no good answer comes in time. That is safe, because an answer depends on nothing but
- * the request and what was loaded, and the driver loads again what may have been lost. Those of `solve` are not
- * repeated: a solution may follow the last one.
+ * the request and what was loaded, and the driver loads again what may have been lost. Those of `solve` and `mppi`
+ * are not repeated: a solution may follow the last one, and a mean begins with the last one.
  */
 #ifndef RBDHW_H
 #define RBDHW_H
@@ -96,9 +96,12 @@ int rbdhw_load_parameters(struct rbdhw_driver *driver, int set, const struct rbd
 
 /* Loads the rows of later rollouts: `packets` packets of one of the commands `load`, `load_cost` and `load_gains`,
  * from the first step on, or of all residuals by `load_residual`; or those of `goal`, of one problem, which later
- * solutions take. The commands `solve` and `plan` are run. Tasks of `solve` are never sent again. If one is lost or
- * doubled, `plan` and runs with a `warm` task are RBDHW_DAMAGED until a run without one has solved. Of a design that
- * solves several problems together, a run of `solve` has whole groups: its last task has no `more`. */
+ * solutions take. The commands `solve`, `plan`, `mppi` and `mean` are run. Tasks of `solve` are never sent again. If
+ * one is lost or doubled, or a warm one did not follow a solution that has gains because the accelerator was reset,
+ * `plan` and runs with a `warm` task are RBDHW_FORGOTTEN until a run without one has solved. Of a design that solves
+ * several problems together, a run of `solve` has whole groups: its last task has no `more`.
+ * Tasks of `mppi` are never sent again, either. If one is lost or doubled, or the accelerator was reset behind one,
+ * `mppi`, `mean` and rollouts are RBDHW_FORGOTTEN until `load` has loaded all rows of the horizon. */
 int rbdhw_load_rows(struct rbdhw_driver *driver, int command, size_t packets, const struct rbdhw_data *data);
 
 /* Computes rollouts of `steps` steps with the rows that were loaded. `data` has inputs of the command `rollout`;

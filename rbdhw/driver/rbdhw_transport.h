@@ -23,6 +23,7 @@ enum rbdhw_code {
     RBDHW_NOT_FINITE,  /* what is to be loaded is infinite or not a number */
     RBDHW_ARGUMENT,    /* no such function, set, row, step or array */
     RBDHW_NO_MEMORY,
+    RBDHW_FORGOTTEN,   /* the last solution or mean is not known: begin without it */
     RBDHW_CODES
 };
 

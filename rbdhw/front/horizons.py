@@ -316,6 +316,7 @@ class Horizons:
         if self._outside == REFUSE:
             check_goals(problems)
         results = engine.solve_all(problems, most, float(tolerance))
+        results["followed"] = np.full(len(problems["q"]), warm is not None)
         return Solution(*(with_axes(results[name], lead) for name in Solution._fields))
 
     @arguments_checked

@@ -59,8 +59,9 @@ class Solution(NamedTuple):
 
     ``states`` (N + 1, nq + nv), ``tau`` (N, nv), the gains ``K`` (N, nv, 2 nv) of the policy
     ``tau + K d(states, x)``, the ``cost``, the ``decrease`` of it that the last sweep expected, the
-    ``regularisation`` that this sweep added to the diagonal of the Hessian, the number of ``iterations``, and
-    ``status``, one of :class:`rbdhw.solving.Solved`.
+    ``regularisation`` that this sweep added to the diagonal of the Hessian, the number of ``iterations``,
+    ``status``, one of :class:`rbdhw.solving.Solved`, and whether the first trajectory ``followed`` an earlier
+    solution: a warm one of an accelerator does not if that had no gains.
     """
 
     states: NDArray[Any]
@@ -71,6 +72,7 @@ class Solution(NamedTuple):
     regularisation: NDArray[Any]
     iterations: NDArray[Any]
     status: NDArray[Any]
+    followed: NDArray[np.bool_]
 
     def __repr__(self) -> str:
         steps, nv = self.tau.shape[-2:]
@@ -237,7 +239,8 @@ def _not_finite(robot: Robot, steps: int) -> dict[str, NDArray[Any]]:
     sizes = sizes_of(robot, steps, 0)
     shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in SOLVE_OUTPUTS.items()}
     solution: dict[str, NDArray[Any]] = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
-    return solution | {"iterations": np.array(0), "status": np.array(int(Solved.NOT_FINITE))}
+    counts = {"iterations": np.array(0), "status": np.array(int(Solved.NOT_FINITE))}
+    return solution | counts | {"followed": np.array(False)}
 
 
 def check_bounds(problems: Mapping[str, Array]) -> None:

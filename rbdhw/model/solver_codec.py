@@ -103,7 +103,8 @@ def decode_solution(
     """Return the solution of a problem (:data:`rbdhw.arrays.SOLVE_OUTPUTS`) from the words of answers.
 
     ``solved`` (1,) are those to ``solve``, and ``plan`` (N + 1,) those to ``plan``. The cost is that of
-    the problem in all knots. The expected decrease is not a number: an accelerator does not tell.
+    the problem in all knots. The expected decrease is not a number: an accelerator does not tell. There is
+    also whether the solution ``followed`` the one before.
     """
     interface, shape = solver.model.interface, solver.shape
     knots, size = shape.knots, len(shape.state)
@@ -130,6 +131,7 @@ def decode_solution(
         "regularisation": np.array(numbers["regularisation"]),
         "iterations": np.array(int(numbers["iterations"])),
         "status": np.array(int(numbers["solved"])),
+        "followed": np.array(numbers["followed"] == 1.0),
     }
 
 
@@ -161,7 +163,7 @@ def _in_tangent_space(
     return numbers
 
 
-_NUMBERS = ("cost", "iterations", "regularisation", "solved")
+_NUMBERS = ("cost", "iterations", "regularisation", "solved", "followed")
 
 
 def _number(words: tuple[Word, ...], solved: Words, name: str) -> float:

@@ -126,6 +126,7 @@ class _Slot:
             "iterations": solution.iterations,
             "regularisation": solution.regularisation,
             "solved": int(solution.status),
+            "followed": int(before is not None),
         }
         return {f"{SOLVE}.{name}": number for name, number in numbers.items()} | self._row(SOLVE, 0)
 

@@ -110,6 +110,7 @@ def _results(shape: SolverShape) -> tuple[Word, ...]:
             Format(added.width + REGULARISATION_BITS + 1, added.binary_point),
         ),
         _count(f"{SOLVE}.solved", max(Solved)),
+        _count(f"{SOLVE}.followed", 1),
     )
 
 

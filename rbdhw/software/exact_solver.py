@@ -242,7 +242,8 @@ class _Tables:
     def places(self) -> dict[str, int]:
         """The places of single words among those that they belong to."""
         results = places_of(self._interface.outputs(SOLVE))
-        numbers = {"cost": "cost", "taken": "iterations", "added": "regularisation", "solved": "solved"}
+        numbers = {"cost": "cost", "taken": "iterations", "added": "regularisation"}
+        numbers |= {name: name for name in ("solved", "followed")}
         return {
             "regularisation": self.numbers[REGULARISATION],
             "row": self.goal["row"],
@@ -332,6 +333,7 @@ class _Tables:
             f"{command}.iterations": ("TAKEN", 0),
             f"{command}.regularisation": ("ADDED", 0),
             f"{command}.solved": ("SOLVED", 0),
+            f"{command}.followed": ("FOLLOWED", 0),
         }
         for name, i in self.forces.items():
             sources[f"{command}.{name}"] = ("FORCE", i)

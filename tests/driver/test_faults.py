@@ -119,7 +119,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
         long(
             [
                 *("test_faults.py::test_faults", "test_driver.py", "test_groups.py", "test_solutions.py"),
-                "test_boards.py::test_tasks_and_rollouts",
+                *("test_means.py", "test_boards.py::test_tasks_and_rollouts"),
             ]
         ),
     ],

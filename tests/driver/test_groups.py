@@ -14,30 +14,13 @@ from rbdhw.errors import DriverError
 from rbdhw.model.solver_codec import Asked, goal_words, group_words, plan_words
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from tests.support.exact_solvers import fixed, problem_of
-from tests.support.group_link import LinkEngine
+from tests.support.packet_link import DAMAGED, FORGOTTEN, NO_ANSWER, UNKNOWN, LinkEngine, link_fixtures
+from tests.support.solver_link import SolverLink
 
 TOGETHER = 3
-DAMAGED, UNKNOWN = "answers are damaged again and again", "no such function, set, row, step or array"
-TIMEOUT = "no answer in time"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("groups") / "toy"
-    write(draft_design(fixed(together=TOGETHER).model), made)
-    return made
-
-
-@pytest.fixture
-def model(folder):
-    return rbdhw.load(folder)._engine
-
-
-@pytest.fixture
-def engine(model):
-    made = LinkEngine(model.source, fixed().model)
-    yield made
-    made.driver.close()
+folder, model, engine = link_fixtures(lambda: fixed(together=TOGETHER).model, SolverLink)
 
 
 def group(iterations=1, follow=None, size=TOGETHER):
@@ -69,7 +52,7 @@ def test_groups_without_faults(engine, model, size):
 def test_a_group_with_a_fault_ends_with_an_error_and_the_next_one_is_right(engine, model, kind, number):
     engine.solve(group())
     engine.link.begin(**{kind: number})
-    with pytest.raises(DriverError, match=f"{DAMAGED}|{TIMEOUT}"):
+    with pytest.raises(DriverError, match=f"{DAMAGED}|{NO_ANSWER}|{FORGOTTEN}"):
         engine.solve(group(2))
     assert engine.statistics["retries"] == 0
     for asked in (group(2), group(1, 1)):
@@ -90,7 +73,7 @@ def test_no_wrong_answer_passes(engine, model):
             ends["right"] += 1
         except DriverError as error:
             ends[error.reason] += 1
-    assert ends.keys() == {"right", DAMAGED, TIMEOUT}
+    assert ends.keys() == {"right", DAMAGED, NO_ANSWER, FORGOTTEN}
     assert ends["right"] > 20
 
 
@@ -100,7 +83,7 @@ def test_after_a_failure_there_is_no_plan_until_another_solution(engine):
     solver = fixed(together=TOGETHER)
     with pytest.raises(DriverError):
         engine.respond(SOLVE, group_words(solver, group()))
-    with pytest.raises(DriverError, match=DAMAGED):
+    with pytest.raises(DriverError, match=FORGOTTEN):
         engine.respond(PLAN, plan_words(solver, 0))
     assert not engine.respond(SOLVE, group_words(solver, group()))[0].any()
     assert not engine.respond(PLAN, plan_words(solver, 2))[0].any()
@@ -135,7 +118,7 @@ def test_what_the_driver_refuses(engine):
 def test_a_window_has_room_for_a_group(folder):
     solver = fixed(together=8)
     write(draft_design(solver.model), folder.with_name("eight"))
-    made = LinkEngine(rbdhw.load(folder.with_name("eight"))._engine.source, fixed().model)
+    made = LinkEngine(rbdhw.load(folder.with_name("eight"))._engine.source, SolverLink)
     with pytest.raises(DriverError, match=UNKNOWN):
         made.library.open(made.link.transport(), made.link.options(window=8), "link")
     made.library.open(made.link.transport(), made.link.options(window=16), "link").close()

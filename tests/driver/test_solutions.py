@@ -7,37 +7,19 @@ from collections import Counter
 import numpy as np
 import pytest
 
-import rbdhw
-from rbdhw.design.folder import draft_design, write
 from rbdhw.driver.library import Data
 from rbdhw.errors import DriverError
+from rbdhw.model.packets import OUTSIDE
 from rbdhw.model.solver_codec import Asked, goal_words, plan_words, task_words
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from tests.support.exact_solvers import fixed, problem_of
-from tests.support.group_link import LinkEngine
+from tests.support.packet_link import DAMAGED, FORGOTTEN, NO_ANSWER, UNKNOWN, link_fixtures
+from tests.support.solver_link import SolverLink
 
-DAMAGED, UNKNOWN = "answers are damaged again and again", "no such function, set, row, step or array"
-TIMEOUT = "no answer in time"
-FAULTS = {"lost": TIMEOUT, "unheard": TIMEOUT, "late": TIMEOUT}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("solutions") / "toy"
-    write(draft_design(fixed().model), made)
-    return made
+FAULTS = {"lost": NO_ANSWER, "unheard": NO_ANSWER, "late": NO_ANSWER}
 
 
-@pytest.fixture
-def model(folder):
-    return rbdhw.load(folder)._engine
-
-
-@pytest.fixture
-def engine(model):
-    made = LinkEngine(model.source, fixed().model)
-    yield made
-    made.driver.close()
+folder, model, engine = link_fixtures(lambda: fixed().model, SolverLink)
 
 
 def asked(iterations=2, follow=None, seed=0):
@@ -86,9 +68,9 @@ def test_after_a_failure_nothing_follows_the_last_solution(engine, model, kind):
     with pytest.raises(DriverError):
         engine.respond(SOLVE, task(1, 1))
     for _ in range(2):
-        with pytest.raises(DriverError, match=DAMAGED):
+        with pytest.raises(DriverError, match=FORGOTTEN):
             engine.respond(PLAN, plan_words(fixed()))
-        with pytest.raises(DriverError, match=DAMAGED):
+        with pytest.raises(DriverError, match=FORGOTTEN):
             engine.respond(SOLVE, task(1, 1))
     for follow in (None, 1):
         np.testing.assert_equal(solved(engine, 2, follow), solved_by(model, 2, follow))
@@ -102,9 +84,9 @@ def test_a_solution_that_the_link_doubles_is_not_followed(engine, model):
     begun(engine, model)
     engine.link.begin(doubled=0)
     np.testing.assert_equal(solved(engine, 1, 1), solved_by(model, 1, 1))
-    with pytest.raises(DriverError, match=DAMAGED):
+    with pytest.raises(DriverError, match=FORGOTTEN):
         engine.respond(PLAN, plan_words(fixed()))
-    with pytest.raises(DriverError, match=DAMAGED):
+    with pytest.raises(DriverError, match=FORGOTTEN):
         solved(engine, 1, 1)
     for follow in (None, 1):
         np.testing.assert_equal(solved(engine, 2, follow), solved_by(model, 2, follow))
@@ -123,7 +105,9 @@ def test_no_wrong_answer_passes(engine, model):
     """In a loop of warm solutions. After an error the next one is cold: the engine has forgotten the last."""
     rng, ends = np.random.default_rng(0), Counter()
     for k in range(80):
-        group = asked(int(rng.integers(3)), None if k % 5 == 0 else 1, k // 5)
+        group = asked(int(rng.integers(3)), None if k % 5 == 0 else 1, k // 3)
+        if k % 9 == 8:
+            engine.link.reset()
         engine.link.begin(**{str(rng.choice(["lost", "unheard", "doubled", "late", "none", "none"])): 0})
         try:
             answer = engine.solve(group)
@@ -133,7 +117,7 @@ def test_no_wrong_answer_passes(engine, model):
             continue
         np.testing.assert_equal(answer, model.solve(group))
         ends["right"] += 1
-    assert ends.keys() == {"right", DAMAGED, TIMEOUT}
+    assert {"right", NO_ANSWER, FORGOTTEN} <= ends.keys() <= {"right", DAMAGED, NO_ANSWER, FORGOTTEN}
     assert ends["right"] > 20
 
 
@@ -144,6 +128,55 @@ def test_an_accelerator_that_was_reset_has_its_goal_again(engine, model):
     with pytest.raises(DriverError, match=DAMAGED):
         solved(engine, 1, 1)
     np.testing.assert_equal(solved(engine, 2), solved_by(model, 2))
+
+
+def loaded(engine, model, seed):
+    """Load another goal, on the link and in the model."""
+    words = goal_words(fixed(), fixed().goal(problem_of(fixed(), seed)))
+    for each in (engine, model):
+        each.converse([(GOAL, words)])
+
+
+def test_an_accelerator_that_was_reset_before_a_goal_does_not_follow(engine, model):
+    """Nothing is refused, but the solution holds forces: it says so, and that is an error."""
+    begun(engine, model)
+    engine.link.reset()
+    loaded(engine, model, 1)
+    with pytest.raises(DriverError, match=FORGOTTEN):
+        solved(engine, 1, 1)
+    with pytest.raises(DriverError, match=FORGOTTEN):
+        solved(engine, 1, 1)
+    for follow in (None, 1):
+        np.testing.assert_equal(solved(engine, 2, follow), solved_by(model, 2, follow))
+
+
+def test_in_python_a_goal_that_changes_does_not_hide_a_reset(engine, model):
+    problems = [problem_of(fixed(), seed) for seed in range(2)]
+    assert not engine.solve([Asked(problems[0], 2)])[0]["followed"]
+    assert engine.solve([Asked(problems[1], 1, 1)])[0]["followed"]
+    engine.link.reset()
+    with pytest.raises(DriverError, match=FORGOTTEN):
+        engine.solve([Asked(problems[0], 1, 1)])
+    model.solve([Asked(problems[0], 2)])
+    (answer,), (expected,) = (each.solve([Asked(problems[0], 2)]) for each in (engine, model))
+    np.testing.assert_equal(answer, expected)
+
+
+@pytest.mark.parametrize("failing", [{"iterations": 0}, {"v[0]": None}], ids=["no iterations", "outside"])
+def test_a_solution_behind_one_without_gains_follows_nothing(engine, model, failing):
+    """The answer says so, and it is no error: also if the accelerator was reset since, no gains are lost."""
+    begun(engine, model)
+    word = next(word for word in fixed().shape.step.inputs if word.name == "v[0]")
+    others = {
+        name: np.array([word.highest + 1 if number is None else number]) for name, number in failing.items()
+    }
+    for each in (engine, model.session):
+        status, words = each.respond(SOLVE, task(1, 0) | others)
+        assert (status[0] & OUTSIDE, words["solve.followed"][0]) == ("v[0]" in failing, 1)
+    for _ in range(2):
+        words = solved(engine, 1, 1)
+        np.testing.assert_equal(words, solved_by(model, 1, 1))
+    assert words["solve.followed"][0] == 1
 
 
 def test_solutions_have_no_tickets(engine):

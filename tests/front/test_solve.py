@@ -158,6 +158,7 @@ def test_a_warm_start_is_shifted(acc):
     first = acc.solve(*START, **COST)
     state = first.states[1, :2], first.states[1, 2:], 0.02
     cold, warm = acc.solve(*state, **COST), acc.solve(*state, **COST, warm=first, shift=1)
+    assert (cold.followed, warm.followed) == (False, True)
     assert warm.iterations < cold.iterations
     assert warm.cost == pytest.approx(cold.cost, rel=1e-7)
     kept = acc.solve(*state, **COST, warm=first, shift=1, iterations=0)

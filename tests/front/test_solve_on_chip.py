@@ -64,6 +64,7 @@ def test_the_last_solution_is_kept_and_the_goal_may_change(acc):
     first = acc.solve(*START, **COST, iterations=4)
     x, goal = first.states[1], {**COST, "x_ref": [0.4, -0.3, 0.0, 0.0]}
     warm = acc.solve(x[:2], x[2:], 0.02, **goal, warm=first, shift=1, iterations=1)
+    assert (first.followed, warm.followed) == (False, True)
     cold = acc.solve(x[:2], x[2:], 0.02, **goal, iterations=1)
     assert warm.cost <= cold.cost
     with pytest.raises(InputError, match="warm: is no solution that the accelerator keeps"):

@@ -106,7 +106,8 @@ def check_loop(both, seed, iterations):
     answer = both.solve(first, iterations)
     assert (answer["solved"], answer["iterations"]) == (Solved.ITERATIONS, iterations)
     assert any(word for name, word in answer.items() if name.startswith("K["))
-    both.solve_last(first, 2, follow=seed)
+    assert answer["followed"] == 0
+    assert both.solve_last(first, 2, follow=seed)["followed"] == 1
     followed = both.solve(second, 1, follow=both.knots - 1)
     assert followed["cost"] != both.solve_last(second, 1)["cost"]
 
@@ -124,6 +125,10 @@ def check_ends(both):
     assert both.solve_last(problem, 3, follow=0, task=beyond)["solved"] == Solved.NOT_FINITE
     after = both.solve_last(problem, 2, follow=1)  # that solution has no policy, so forces are held
     assert after == both.solve_last(problem, 2)
+    assert after["followed"] == 0
+    both.solve_last(problem, 0)
+    after = both.solve_last(problem, 1, follow=0)
+    assert after["followed"] == 0  # one without iterations has no policy, either
     steep = {each.name: each.format.highest for each in shape.slopes if each is not None}
     assert both.solve(problem, 4, goal=steep)["solved"] == Solved.INDEFINITE
     if not shape.joints:  # of whose coordinates the goal has no slopes
@@ -183,7 +188,7 @@ def _problem_type(numbers):
 
 
 class _Solution(ctypes.Structure):
-    _fields_ = _pointers("states", "tau", "K", "cost", "regularisation", "iterations")
+    _fields_ = _pointers("states", "tau", "K", "cost", "regularisation", "iterations", "followed")
 
 
 def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
@@ -200,7 +205,7 @@ def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
     arrays |= {
         "cost": np.array(np.nan),
         "regularisation": np.array(np.nan),
-        "iterations": np.array(-1, np.int32),
+        **{name: np.array(-1, np.int32) for name in ("iterations", "followed")},
     }
     numbers = {name: float(problem[name]) for name in takes}
     pointers = {name: array.ctypes.data for name, array in given.items()}

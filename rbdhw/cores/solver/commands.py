@@ -92,6 +92,7 @@ class SolverCommands(wiring.Component):
             "iterations": solver.taken,
             "regularisation": solver.regularisation,
             "solved": solver.status,
+            "followed": solver.followed,
         }
         widths = {word.array: word.format.width for word in self.interface.outputs(SOLVE)}
         padded = [Cat(value, Const(0, widths[name] - len(value))) for name, value in results.items()]

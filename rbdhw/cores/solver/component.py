@@ -94,13 +94,14 @@ class SolverComponent(wiring.Component):
                 # first step.
                 "ends": Out(1),
                 # The solution in this cycle, and that of `read_problem` while `ready`, if it is `done`: its
-                # cost, the iterations taken, what the last sweep was regularised with, and the status, one of
-                # `Solved`.
+                # cost, the iterations taken, what the last sweep was regularised with, the status, one of
+                # `Solved`, and whether it followed the solution before.
                 "done": Out(1),
                 "cost": Out(shape.cost.width),
                 "taken": Out(iterations),
                 REGULARISATION: Out(self._regularisation.width + REGULARISATION_BITS),
                 "status": Out(range(max(Solved) + 1)),
+                "followed": Out(1),
                 # The row of a knot while `ready`, in the next cycle: state and forces, and gains, which are
                 # zero without a sweep that found some.
                 "read_problem": In(problems),
@@ -217,6 +218,7 @@ class SolverComponent(wiring.Component):
             memory.write.data.eq(forward.write_data),
             self.trajectory.eq(memory.read.data),
             *(part.row.eq(memory.read.data) for part in (forward, expansion)),
+            self.followed.eq(~self._problems.each("cold")[self._shown]),
             *(
                 getattr(self, name).eq(self._problems.each(name)[self._shown])
                 for name in ("done", "cost", "taken", REGULARISATION, "status")

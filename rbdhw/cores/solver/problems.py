@@ -24,7 +24,7 @@ class Problem:
         self.iterations = signal("iterations", range(shape.iterations + 1))
         self.asked = signal("asked")  # whether it is being solved
         self.goes_on = signal("goes_on")  # whether it needs further iterations
-        self.cold = signal("cold")  # whether the first pass follows no plan
+        self.cold = signal("cold")  # whether the solution follows no plan
         self.settled = signal("settled")  # whether the kept trajectory begins with the task's state
         self.bank = signal("bank", range(banks))  # the trajectory that is kept
         self.policies = signal("policies")  # the bank of those that are followed

@@ -101,6 +101,7 @@ def test_a_loop_of_solutions_beside_other_tasks():
     script.plan()
     _, followed = script.solve(first, 1, follow=1)
     assert followed["solve.tau[0]"][0] != solved["solve.tau[0]"][0]
+    assert (solved["solve.followed"][0], followed["solve.followed"][0]) == (0, 1)
     script.plan(0, 3)
     script.check(simulation(), pause=0.2, back_pressure=0.3, seed=3)
 
@@ -136,6 +137,8 @@ def test_bad_input_is_answered_and_changes_nothing():
     status, solved = script.solve(problem, 3, follow=0, others={"v[0]": word.highest + 1})
     assert (status[0], solved["solve.solved"][0]) == (OUTSIDE, Solved.NOT_FINITE)
     script.plan()
+    for held in (0, 1):  # that solution has no gains, so the next one holds forces
+        assert script.solve(problem, 1, follow=0)[1]["solve.followed"][0] == held
     script.check(simulation())
 
 
@@ -156,6 +159,8 @@ def test_groups_of_problems_are_answered_in_order(number):
     script.goal(third, 0)  # which the next task of slot 0 takes
     assert tuple(script.group((first, 1, 1), (second, 1, 2), (third, 0, 0))[0]) == ok
     script.plans()
+    _, answers = script.group((first, 1, 1), (second, 1), (third, 1, 0))
+    assert tuple(answers["solve.followed"]) == (1, 0, 0)
     three = (first, 1, 1), (second, 1, 1), (third, 1, 1)
     bad = {("iterations", 1): 4}
     assert tuple(script.group(*three, others=bad)[0]) == (0, refused, refused)  # the next slot is 0

@@ -1,21 +1,28 @@
-"""A link with faults to a solver, of one problem or of several: its packets, as the hardware takes them."""
+"""A link with faults to a model of an accelerator, which answers packets as the hardware does."""
 
 from __future__ import annotations
 
 import ctypes
+from abc import abstractmethod
 from collections import deque
 
 import numpy as np
+import pytest
 
+import rbdhw
+from rbdhw.design.folder import draft_design, write
 from rbdhw.driver.library import Options, Transport
 from rbdhw.engines.driver import DriverEngine
 from rbdhw.header import HEADER, HIGH_CODE
 from rbdhw.model.packets import MALFORMED, field, responses, unpack
-from rbdhw.model.solver_session import SolverSession
-from rbdhw.protocol import PLAN, SOLVE
 
 OK, TIMEOUT = 0, 2
 TIMEOUT_NS, ATTEMPTS = 1_000_000, 3
+
+NO_ANSWER, DAMAGED = "no answer in time", "answers are damaged again and again"
+UNKNOWN = "no such function, set, row, step or array"
+FORGOTTEN = "the last solution or mean is not known; solve without warm, or load all rows"
+"""What errors of the driver say."""
 
 _OPEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _CLOSE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -27,16 +34,18 @@ _RECEIVE = ctypes.CFUNCTYPE(
 _CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)
 
 
-class GroupLink:
-    """A solver whose tasks wait until their group is whole, behind a link.
+class PacketLink:
+    """A model behind a link.
 
-    ``single`` is the model of one problem, with the formats of ``design``. The next request number k of a
-    solution in ``faults`` is ``lost``, ``doubled``, or ``late``, behind the next one. The answer to one that
-    is ``unheard`` is lost. ``taken`` has the words of tasks that were solved.
+    The next request number k of the command ``disturbed`` in ``faults`` is ``lost``, ``doubled``, or
+    ``late``, behind the next request of any kind. The answer to one that is ``unheard`` is lost. ``taken``
+    has the words of requests of this command that were computed.
     """
 
-    def __init__(self, design, single):
-        self.design, self._single = design, single
+    disturbed: str
+
+    def __init__(self, design):
+        self.design = design
         self._codes = {code: name for name, code in design.interface.codes.items()}
         self._calls = (
             *(_OPEN(lambda _: OK), _CLOSE(lambda _: None)),
@@ -46,9 +55,8 @@ class GroupLink:
         self.reset()
 
     def reset(self):
-        """Forget all that was loaded and solved."""
-        self.sessions = [SolverSession(self._single) for _ in range(self.design.interface.solver.problems)]
-        self.waiting, self.ready, self.taken = [], deque(), []
+        """Forget all that was loaded and computed."""
+        self.ready, self.taken = deque(), []
 
     def begin(self, **faults):
         """Expect faults of the next requests: by their kind the number of one."""
@@ -63,23 +71,32 @@ class GroupLink:
         fixed = {"window": 16, "attempts": ATTEMPTS, "timeout": TIMEOUT_NS, "quiet": 1, "first_tag": 1}
         return Options(clock=clock, **fixed | others)
 
+    @abstractmethod
+    def answer(self, function, tag, words):
+        """Take the words (1,) of a request, and make answers ``ready``."""
+
+    def respond(self, function, tag, response):
+        """Return the packet of an answer; without a response it is that to a request that is refused."""
+        names = [word.name for word in self.design.interface.outputs(function)]
+        refused = np.array([MALFORMED]), {name: np.zeros(1, np.int64) for name in names}
+        return responses(self.design, function, tag, *(response or refused)).tobytes()
+
     def _send(self, _, address, size):
         packet = ctypes.string_at(address, size)
-        if self._function_of(packet) != SOLVE:
-            self._take(packet)
-            return OK
-        kind = self.faults.get(self.requests)
-        self.requests += 1
+        kind = None
+        if self._function_of(packet) == self.disturbed:
+            kind = self.faults.get(self.requests)
+            self.requests += 1
         if kind == "late":
             self.late = packet
-        elif kind != "lost":
-            for _ in range(1 + (kind == "doubled")):
-                self._take(packet)
-            if kind == "unheard":
-                self.ready.pop()
-            if self.late is not None:
-                packet, self.late = self.late, None
-                self._take(packet)
+            return OK
+        for _ in range({"lost": 0, "doubled": 2}.get(kind, 1)):
+            self._take(packet)
+        if kind == "unheard":
+            self.ready.pop()
+        if self.late is not None and kind != "lost":
+            packet, self.late = self.late, None
+            self._take(packet)
         return OK
 
     def _function_of(self, packet):
@@ -94,30 +111,7 @@ class GroupLink:
         function = self._function_of(packet)
         header, numbers = unpack(beats, interface.request_widths(function, False))
         words = {word.name: numbers[word.slot] for word in interface.inputs(function)}
-        tag = field(header, "tag")
-        if function == SOLVE:
-            self._collect(tag, words)
-        else:
-            problem = _number(words, "problem")
-            known = 0 <= problem < len(self.sessions) and not (function == PLAN and self.waiting)
-            answer = self.sessions[problem].respond(function, words) if known else self._refused(function)
-            self.ready.append(responses(self.design, function, tag, *answer).tobytes())
-
-    def _collect(self, tag, words):
-        turn, more = len(self.waiting), _number(words, "more")
-        is_next = 0 <= more <= 1 and _number(words, "problem") == turn
-        status, results = self.sessions[turn].respond(SOLVE, words) if is_next else self._refused(SOLVE)
-        if not status[0] & MALFORMED:
-            self.taken.append(words)
-        self.waiting.append(responses(self.design, SOLVE, tag, status, results))
-        whole = len(self.waiting) == len(self.sessions)
-        if status[0] & MALFORMED or whole or not more:
-            self.ready.extend(packets.tobytes() for packets in self.waiting)
-            self.waiting = []
-
-    def _refused(self, function):
-        names = [word.name for word in self.design.interface.outputs(function)]
-        return np.array([MALFORMED]), {name: np.zeros(1, np.int64) for name in names}
+        self.answer(function, field(header, "tag"), words)
 
     def _receive(self, _, address, room, size, wait):
         self.now += 1000
@@ -131,17 +125,34 @@ class GroupLink:
         return OK
 
 
-def _number(words, name):
-    """Return the number of a word of several problems; zero in a build of one."""
-    return int(words[name][0]) if name in words else 0
-
-
 class LinkEngine(DriverEngine):
-    """The driver at such a link."""
+    """The driver at a link, which ``make_link`` makes for a design."""
 
-    def __init__(self, source, single):
+    def __init__(self, source, make_link):
         super().__init__("driver", source)
-        self.link = GroupLink(self.design, single)
+        self.link = make_link(self.design)
 
     def open(self):
         return self.library.open(self.link.transport(), self.link.options(), "link")
+
+
+def link_fixtures(make_model, make_link):
+    """Return fixtures for a module: the folder of a model, its engine, and the driver at a link to it."""
+
+    @pytest.fixture(scope="module")
+    def folder(tmp_path_factory):
+        made = tmp_path_factory.mktemp("link") / "toy"
+        write(draft_design(make_model()), made)
+        return made
+
+    @pytest.fixture
+    def model(folder):
+        return rbdhw.load(folder)._engine
+
+    @pytest.fixture
+    def engine(model):
+        made = LinkEngine(model.source, make_link)
+        yield made
+        made.driver.close()
+
+    return folder, model, engine

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rbdhw.arrays import GivenElement, WordName, given_elements
+from rbdhw.arrays import WordName
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm, cost_format
 from rbdhw.fixed.feedback import GAIN, Feedback
-from rbdhw.fixed.format import Format, IntegerLike, Integers, exponent_above, round_half_up, wrap
+from rbdhw.fixed.format import Format, exponent_above
 from rbdhw.fixed.knots import HEADROOM_BITS, MOVED
 from rbdhw.fixed.program import Program, Word
 from rbdhw.fixed.rollout import (
@@ -30,81 +30,13 @@ from rbdhw.fixed.rollout import (
     state_words,
 )
 from rbdhw.fixed.scaled import Scaled
+from rbdhw.fixed.solver_numbers import FACTOR_BITS, Change, Curvature, Factor, step_derivatives
 from rbdhw.fixed.state_error import ErrorTerm
 from rbdhw.fixed.wide_state import CoordinateDifference, Copy, WideState
 from rbdhw.graph.knots import OF_NEXT_KNOT, OFFSET, block_starts
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.protocol import COST, FORCE_LIMITS, GAINS
 from rbdhw.robot.wide_joints import WideJoint
-
-FACTOR_BITS = 24
-"""The bits of a factor that is no word of a task."""
-
-CHANGE_BITS = 27
-"""The most bits of the change of a word of a state, the wide port of a multiplier."""
-
-REGULARISATION_BITS = 3
-"""The bits by which the word of a regularisation is shifted to raise or lower it."""
-
-LEAST_REGULARISATION_WORD = 1 << REGULARISATION_BITS
-"""The smallest word of a regularisation that is not zero."""
-
-TOLERANCE_BITS = 14
-"""The binary logarithm of how much more a cost is than the tolerance within which costs are equal.
-
-Weighted errors of 18 bits leave a cost about as uncertain.
-"""
-
-
-def with_tolerance(cost: IntegerLike) -> IntegerLike:
-    """Return the largest cost that equals a cost within the tolerance."""
-    return cost + (cost >> TOLERANCE_BITS)
-
-
-@dataclass(frozen=True)
-class Factor:
-    """A factor of words, which is constant, the word ``h`` with its largest one, or a weight of a goal."""
-
-    name: str
-    format: Format
-    constant: int | None = None
-    most_word: int | None = None
-
-    @property
-    def most(self) -> float:
-        """The largest factor."""
-        most = self.most_word if self.constant is None else self.constant
-        return (self.format.highest if most is None else most) * self.format.step
-
-
-@dataclass(frozen=True)
-class Curvature:
-    """A word of a goal's row that becomes the ``number`` of a knot: of the one after its step, or before."""
-
-    word: Word
-    number: str
-    of_next_knot: bool
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of a word of a state: a difference of so many ``bits``, of which some are rounded away."""
-
-    bits: int
-    binary_point: int
-
-    @property
-    def drop(self) -> int:
-        """The bits that are rounded away; one bit is kept for the rounding."""
-        return max(0, self.bits + 1 - CHANGE_BITS)
-
-    @property
-    def format(self) -> Format:
-        return Format(self.bits - self.drop + bool(self.drop), self.binary_point - self.drop)
-
-    def rounded(self, difference: Integers) -> Integers:
-        """Return the change for a difference of words, which wraps."""
-        return round_half_up(wrap(difference, self.bits), self.drop)
 
 
 @dataclass(frozen=True)
@@ -295,7 +227,7 @@ class SolverShape:
         if word is not None:
             return Factor("h", word.format, most_word=word.highest)
         assert self.fixed_step is not None
-        return _constant("h", self.fixed_step)
+        return Factor.of("h", self.fixed_step)
 
     @cached_property
     def trajectory(self) -> tuple[Word, ...]:
@@ -345,8 +277,8 @@ class SolverShape:
     def number_factors(self) -> tuple[Factor, ...]:
         """The factors of the numbers of a knot."""
         slopes = (slope for slope in self.slopes if slope is not None)
-        turn = [_constant("turn", TURN)] if self.blocks > 1 else []
-        return (_constant("one", 1.0), self.time_step, *slopes, *turn)
+        turn = [Factor.of("turn", TURN)] if self.blocks > 1 else []
+        return (Factor.of("one", 1.0), self.time_step, *slopes, *turn)
 
     @cached_property
     def errors(self) -> tuple[Format, ...]:
@@ -429,7 +361,7 @@ class SolverShape:
     @cached_property
     def policy_factors(self) -> tuple[Factor, ...]:
         """The factors of gains and changes."""
-        return (_constant("one", 1.0), _constant("turn", TURN), self.time_step)
+        return (Factor.of("one", 1.0), Factor.of("turn", TURN), self.time_step)
 
     @cached_property
     def gains(self) -> tuple[Scaled, ...]:
@@ -466,23 +398,6 @@ class SolverShape:
         return Scaled(name, index, by, source, factor, target)
 
 
-def step_derivatives(dstep: StepWords, nv: int, forces: Sequence[int]) -> dict[str, GivenElement]:
-    """Return the elements of a knot's ``D`` that words of ``dstep`` give; the others are zero in all states.
-
-    ``forces`` are the coordinates whose forces change.
-    """
-    elements = {}
-    for element in given_elements((word.elements for word in dstep.outputs), nv):
-        if element.integrated or element.name.array not in ("A", "B"):
-            continue
-        row, column = element.name.index[0] - nv, element.name.index[1]
-        if row < 0 or (element.name.array == "B" and column not in forces):
-            continue
-        column = column if element.name.array == "A" else 2 * nv + forces.index(column)
-        elements[f"D[{row},{column}]"] = element
-    return elements
-
-
 def _in_array(word: Word, array: str) -> Word:
     """Return a word like that of the same element in another array."""
     return replace(word, name=str(replace(WordName.parse(word.name), array=array)))
@@ -491,8 +406,3 @@ def _in_array(word: Word, array: str) -> Word:
 def _positive(name: str, format_: Format) -> Word:
     """Return a word of a goal's row, which is not negative."""
     return Word(name, "1", -1, format_, 0, format_.highest)
-
-
-def _constant(name: str, value: float) -> Factor:
-    format_ = Format(FACTOR_BITS, FACTOR_BITS - 1 - exponent_above(value))
-    return Factor(name, format_, round(value / format_.step))

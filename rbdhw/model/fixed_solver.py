@@ -24,17 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.cost import stage_cost, weighted_residuals
+from rbdhw.fixed.descent import lowered, raised, with_tolerance
 from rbdhw.fixed.format import Integers, round_half_up
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.rollout import next_state, wrapped
 from rbdhw.fixed.scaled import Scaled
-from rbdhw.fixed.solver import (
-    LEAST_REGULARISATION_WORD,
-    REGULARISATION_BITS,
-    Factor,
-    SolverShape,
-    with_tolerance,
-)
+from rbdhw.fixed.solver import SolverShape
+from rbdhw.fixed.solver_numbers import Factor
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.responses import Words, respond
@@ -165,9 +161,9 @@ class FixedSolver:
             best = _best(trials, cost if settled else None)
             if best is not None:
                 plan, cost, settled = trials.plan(best, plan), int(trials.cost[best]), True
-                regularisation = _lowered(regularisation)
+                regularisation = lowered(regularisation)
             else:
-                regularisation = _raised(regularisation)
+                regularisation = raised(regularisation)
                 status = Solved.STALLED if regularisation > self._most else status
         if not settled and status is not Solved.INDEFINITE:
             status = Solved.NOT_FINITE
@@ -268,7 +264,7 @@ class FixedSolver:
             swept = self.sweep.sweep({**numbers, REGULARISATION: np.array(regularisation)}, values)
             if not swept.overflow and not swept.indefinite:
                 return swept.words, regularisation, BlockValues(plan.states, values)
-            regularisation = _raised(regularisation)
+            regularisation = raised(regularisation)
         return None, regularisation, None
 
     def numbers(self, task: Mapping[str, int], goal: Goal, plan: Plan) -> tuple[dict[str, Integers], bool]:
@@ -356,15 +352,6 @@ def _best(trials: _Trials, cost: int | None) -> int | None:
         return None
     most = with_tolerance(min(allowed))
     return int(np.argmax(~trials.flagged & (trials.cost <= most)))
-
-
-def _raised(regularisation: int) -> int:
-    return max(regularisation << REGULARISATION_BITS, LEAST_REGULARISATION_WORD)
-
-
-def _lowered(regularisation: int) -> int:
-    lower = regularisation >> REGULARISATION_BITS
-    return lower if lower >= LEAST_REGULARISATION_WORD else 0
 
 
 def _factor_values(factors: Sequence[Factor], words: Mapping[str, Integers | int]) -> list[Integers | int]:

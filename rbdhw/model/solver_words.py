@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
+from rbdhw.fixed.descent import REGULARISATION_BITS
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.knots import MOVED, REGULARISATION
 from rbdhw.fixed.program import Word
-from rbdhw.fixed.solver import REGULARISATION_BITS, SolverShape
+from rbdhw.fixed.solver import SolverShape
 from rbdhw.graph.knots import check_blocks
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.fixed_sweep import FixedSweep

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rbdhw.fixed.knots import REGULARISATION, knot_program
 from rbdhw.fixed.rollout import StepWords
-from rbdhw.fixed.solver import step_derivatives
+from rbdhw.fixed.solver_numbers import step_derivatives
 from rbdhw.frontend.knot_step import driven, record_sweep
 from rbdhw.graph.knots import block_starts
 from rbdhw.graph.sweeps import Sweeps

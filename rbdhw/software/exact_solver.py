@@ -15,9 +15,10 @@ from importlib.metadata import version
 from rbdhw.arrays import WordName
 from rbdhw.fixed.angles import TURN
 from rbdhw.fixed.cost import CostTerm
+from rbdhw.fixed.descent import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, TOLERANCE_BITS
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.scaled import Scaled
-from rbdhw.fixed.solver import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, TOLERANCE_BITS, Factor
+from rbdhw.fixed.solver_numbers import Factor
 from rbdhw.fixed.wide_state import SIGN_BITS
 from rbdhw.graph.knots import block_length
 from rbdhw.graph.sweeps import Carried

@@ -8,9 +8,9 @@ import pytest
 from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.errors import InputError
 from rbdhw.fixed.cost import COST_POINT
-from rbdhw.fixed.solver import with_tolerance
+from rbdhw.fixed.descent import lowered, raised, with_tolerance
 from rbdhw.golden.solver import Trajectory, expand, roll_out, solve
-from rbdhw.model.fixed_solver import FixedSolver, _lowered, _raised
+from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.knot_numbers import knot_numbers
 from rbdhw.model.solver_goal import NOT_TAKEN
 from rbdhw.model.solver_words import with_solver
@@ -220,8 +220,8 @@ def test_a_plan_stays_usable_whose_numbers_exceed_their_formats_later(fixed, mon
 
 
 def test_a_regularisation_falls_to_zero_from_the_least():
-    assert [_raised(each) for each in (0, 8, 64)] == [8, 64, 512]
-    assert [_lowered(each) for each in (512, 64, 8, 0)] == [64, 8, 0, 0]
+    assert [raised(each) for each in (0, 8, 64)] == [8, 64, 512]
+    assert [lowered(each) for each in (512, 64, 8, 0)] == [64, 8, 0, 0]
 
 
 def test_references_are_limited_to_the_domain(fixed):

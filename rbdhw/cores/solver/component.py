@@ -20,11 +20,9 @@ from rbdhw.cores.solver.problems import Problems
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.sweep.array import SweepArray
 from rbdhw.cores.sweep.component import SweepComponent
+from rbdhw.fixed.descent import REGULARISATION_BITS
 from rbdhw.fixed.knots import REGULARISATION
-from rbdhw.fixed.solver import (
-    REGULARISATION_BITS,
-    SolverShape,
-)
+from rbdhw.fixed.solver import SolverShape
 from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.layouts import split_words
 from rbdhw.solving import Solved

@@ -8,8 +8,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal
 
 from rbdhw.cores.solver.near_signs import SIGN_CYCLES
 from rbdhw.cores.solver.problems import Problems
+from rbdhw.fixed.descent import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, with_tolerance
 from rbdhw.fixed.knots import REGULARISATION
-from rbdhw.fixed.solver import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, with_tolerance
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.layouts import split_words
 from rbdhw.solving import Solved

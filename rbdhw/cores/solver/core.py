@@ -13,6 +13,7 @@ from rbdhw.cores.solver.commands import SolverCommands
 from rbdhw.cores.solver.component import SolverComponent
 from rbdhw.cores.solver.expansion import expansion_cells
 from rbdhw.cores.solver.forward import pass_cells
+from rbdhw.cores.solver.near_signs import sign_products
 from rbdhw.cores.solver.policy import policy_cells
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.cores.sweep.array import SweepArray, build_sweep, least_handover
@@ -124,6 +125,7 @@ class SolverCore:
         weights = weights_of(device, self.core.estimated_as)
         lanes = [*(lane.numbers for lane in timing.lanes), *timing.policy_lanes]
         blocks = sum(device.blocks(product_widths(lane)) for lane in lanes)
+        blocks += sum(map(device.blocks, sign_products(shape)))
         return self.sweep.estimate() + weigh(around, blocks, weights)
 
 

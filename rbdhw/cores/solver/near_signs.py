@@ -57,3 +57,8 @@ class NearSigns(wiring.Component):
             products.append(register(m, f"product_{joint}_{k}", one * other, signed(2 * SIGN_BITS)))
         total = sum(products[1:], products[0])
         return register(m, f"away_{joint}", total < 0, 1)
+
+
+def sign_products(shape: SolverShape) -> list[tuple[int, int]]:
+    """Return the operand widths of the products of quaternions."""
+    return [(SIGN_BITS, SIGN_BITS) for joint in shape.wide for _ in joint.quaternion]

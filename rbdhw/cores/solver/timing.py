@@ -9,7 +9,8 @@ from typing import NamedTuple
 from rbdhw.cores.solver.near_signs import SIGN_CYCLES
 from rbdhw.cores.sweep.array import SweepArray
 from rbdhw.fixed.scaled import Scaled
-from rbdhw.fixed.solver import Curvature, SolverShape
+from rbdhw.fixed.solver import SolverShape
+from rbdhw.fixed.solver_numbers import Curvature
 from rbdhw.rtl.preparation import LIMITED
 from rbdhw.rtl.rollout_cost import cost_latency
 from rbdhw.rtl.rollout_gains import feedback_latency

@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, signed
 
 from rbdhw.fixed.rollout import StepWords
-from rbdhw.fixed.solver import Factor
+from rbdhw.fixed.solver_numbers import Factor
 
 
 def core_payload(function: StepWords, words: Mapping[str, Any], slots: Sequence[int]) -> Any:

@@ -1,4 +1,4 @@
-"""What the numbers of a knot are made of: factors, curvatures, changes of a state, and derivatives of a step."""
+"""What numbers of a knot are made of: factors, curvatures, changes of a state, derivatives of a step."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
+from rbdhw.fixed.cost import HALF
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.golden.rollout import errors_of
@@ -20,9 +21,6 @@ from rbdhw.model.responses import Words
 from rbdhw.protocol import PLAN, SOLVE
 
 Array = NDArray[np.float64]
-
-HALF = 0.5
-"""The share of the sum of weighted squares that a problem costs; an accelerator adds up all of them."""
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,10 @@ class PipelineCore(Core):
         return max(self.schedule.late.values(), default=0)
 
     @property
+    def entry(self) -> int:
+        return self.schedule.entry
+
+    @property
     def multipliers(self) -> int:
         return sum(unit.resource in MULTIPLIERS for unit in self.schedule.units)
 
@@ -162,7 +166,7 @@ class PipelineCore(Core):
         """Return the cycle in which an operation starts, and the one in which its result is computed."""
         bound = self.schedule
         step = bound.producer.get(value)
-        return None if step is None else (bound.starts[step], bound.ready[value])
+        return None if step is None else (self.entry + bound.starts[step], self.entry + bound.ready[value])
 
     def regions(self, part: int) -> list[RegionEntry]:
         return [self._region(region, part) for region in self.schedule.regions]
@@ -225,14 +229,17 @@ def schedule_pipeline(
 ) -> Bound:
     """Schedule, verify and bind a program for one task every ``options.least_ii`` cycles.
 
-    ``groups`` lists the values that share hardware. The forces of a solver's steps, which are known after the
+    ``groups`` lists the values that share hardware. The core of a solver has a register behind the choice of
+    its tasks, for which the schedule has no time. The forces of a solver's steps, which are known after the
     states before, arrive as late as leaves the latencies of all functions as they are.
     """
     task = problem(program, device, options.clock_mhz, options.least_ii, groups)
     plan = schedule(task)
     verify(task, plan)
     bound = bind(program, task, plan, device.memory_stages)
-    return _with_late_forces(program, task, plan, bound) if options.solves else bound
+    if not options.solves:
+        return bound
+    return replace(_with_late_forces(program, task, plan, bound), entry=1)
 
 
 def _with_late_forces(program: Program, task: Problem, plan: Schedule, bound: Bound) -> Bound:

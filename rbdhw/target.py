@@ -149,13 +149,16 @@ class Target:
     slower: float = 1.0
     """The delays of the speed grade, relative to the figures."""
 
-    def sized(self, luts: float, blocks: float) -> Target:
-        """Return the device with the delays of operators in a design of a size, with the margin."""
+    def sized(self, luts: float, blocks: float, longer: float = 0.0) -> Target:
+        """Return the device with the delays of operators in a design of a size, with the margin.
+
+        They are ``longer`` by a share more.
+        """
         figures = self.figures
         if figures is None:
             return self
         wire = figures.wire + figures.by_side * figures.side(luts, blocks)
-        factor = self.slower * (1.0 + PLACEMENT)
+        factor = self.slower * (1.0 + PLACEMENT) * (1.0 + longer)
         delays = {key: in_picoseconds(delay * factor) for key, delay in vars(figures.delays(wire)).items()}
         delays["overhead"] = in_picoseconds(delays["overhead"] + UNCERTAINTY)
         one, two, three = (

@@ -78,6 +78,11 @@ class Core(ABC):
         """The cycles from a task's start until its forces may be given, to a core of a solver."""
         return 0
 
+    @property
+    def entry(self) -> int:
+        """The cycles from a task's start to the first cycle of the schedule."""
+        return 0
+
     # Before a build: what it asks for
 
     @classmethod
@@ -234,7 +239,7 @@ class Core(ABC):
     @property
     def latency(self) -> dict[str, int]:
         """For each function, the cycles from a task's words at the core's input to its results."""
-        return {function: cycles + 1 for function, cycles in self.schedule.latency.items()}
+        return {function: self.entry + cycles + 1 for function, cycles in self.schedule.latency.items()}
 
     def packet_latency(self, interface: Interface, function: FunctionWords, cores: int = 1) -> int:
         """Return the latency of a function's packets in cycles, in an accelerator of so many cores."""

@@ -29,6 +29,9 @@ WEIGHTED = Format(18, 17)
 COST_POINT = 30
 """The binary point of a cost."""
 
+HALF = 0.5
+"""The share of the sum of weighted squares that a problem costs; an accelerator adds up all of them."""
+
 SQUARE_DROP = 2 * WEIGHTED.binary_point - COST_POINT
 """The bits by which the sum of a step's squares is rounded."""
 

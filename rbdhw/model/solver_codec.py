@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
 from rbdhw.fixed.angles import TURN
-from rbdhw.fixed.cost import CostTerm
+from rbdhw.fixed.cost import HALF, CostTerm
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.solver import SolverShape
@@ -24,9 +24,6 @@ from rbdhw.model.solver_goal import Goal
 from rbdhw.protocol import PLAN, SOLVE
 
 Array = NDArray[np.float64]
-
-HALF = 0.5
-"""The share of the sum of weighted squares that a problem costs; an accelerator adds up all of them."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,13 @@ ROLLOUTS = Effect(
     remedy="use --functions rollout",
 )
 
-PARTS = Effect(lambda options: options.target != "c", "software has all parts", "none", "leave --rollout out")
+
+def not_of_software(reason: str, option: str) -> Effect:
+    """Return the effect of an option that generated C does not have."""
+    return Effect(lambda options: options.target != "c", reason, "none", f"leave {option} out")
+
+
+PARTS = not_of_software("software has all parts", "--rollout")
 
 FRAMES = Effect(
     lambda options: (

@@ -55,6 +55,7 @@ from rbdhw.options.effects import (
     VECTORS,
     Effect,
     has_any,
+    not_of_software,
     of_drives,
     of_functions,
     takes,
@@ -412,12 +413,7 @@ OPTIONS: tuple[Option, ...] = (
         check=between(ITERATIONS, "iterations"),
         effects=(
             SOLVER,
-            Effect(
-                lambda options: options.target != "c",
-                "software takes the number of iterations with each problem",
-                "none",
-                "leave --iterations out",
-            ),
+            not_of_software("software takes the number of iterations with each problem", "--iterations"),
         ),
     ),
     Option(
@@ -432,12 +428,7 @@ OPTIONS: tuple[Option, ...] = (
         check=between(PROBLEMS, "problems"),
         effects=(
             SOLVER,
-            Effect(
-                lambda options: options.target != "c",
-                "software takes any number of problems in a call",
-                "none",
-                "leave --problems out",
-            ),
+            not_of_software("software takes any number of problems in a call", "--problems"),
         ),
     ),
     Option(
@@ -452,12 +443,7 @@ OPTIONS: tuple[Option, ...] = (
         check=between(BLOCKS, "blocks"),
         effects=(
             SOLVER,
-            Effect(
-                lambda options: options.target != "c",
-                "software sweeps back through all knots",
-                "none",
-                "leave --blocks out",
-            ),
+            not_of_software("software sweeps back through all knots", "--blocks"),
             Effect(
                 lambda options: options.problems == 1,
                 "several problems take turns in the sweep",

@@ -92,11 +92,11 @@ class CorePorts(wiring.Component):
     def result_bits(self, function: str) -> int:
         return sum(word.format.width for word in self.program.outputs[function])
 
-    def flag_raised(self, flag: Flag) -> Any:
-        """Return whether the task that starts in this cycle raises a flag."""
+    def flag_raised(self, flag: Flag, functions: Any, options: Any) -> Any:
+        """Return whether a task of one of these ``functions`` (one-hot) and ``options`` raises a flag."""
         order = list(self.program.outputs)
-        raised = Cat(self.functions[order.index(function)] for function in flag.functions).any()
-        return raised & self.options[EXTENDED] if flag.optional else raised
+        raised = Cat(functions[order.index(function)] for function in flag.functions).any()
+        return raised & options[EXTENDED] if flag.optional else raised
 
 
 def gather_overflows(

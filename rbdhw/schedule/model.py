@@ -140,6 +140,7 @@ class Bound:
     twins: tuple[Group, ...] = ()  # values that share hardware and a delay line, in the order of their limbs
     # The number of pipeline registers of each product in units of a resource.
     registers: dict[Resource, int] = field(default_factory=dict)
+    entry: int = 0  # cycles from a task's start to cycle 0: one if its words enter a register, otherwise none
 
     @cached_property
     def _group_of(self) -> dict[int, Group]:

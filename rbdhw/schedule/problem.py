@@ -26,7 +26,12 @@ At 18 bits and an interval of 4 the iiwa14's ``id`` has 1.22, and its ``difd`` 1
 
 
 def problem(
-    program: Program, target: Target, clock_mhz: float | None, ii: int, twins: Sequence[Group] = ()
+    program: Program,
+    target: Target,
+    clock_mhz: float | None,
+    ii: int,
+    twins: Sequence[Group] = (),
+    longer: float = 0.0,
 ) -> Problem:
     """Return the steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
@@ -34,12 +39,13 @@ def problem(
     that are too slow for the clock get pipeline registers. Products by constants that adders compute at lower
     cost use no unit. Each resource gets the fewest units that can serve all its steps: the slots that
     they take over ``ii``, rounded up. ``twins`` are values that can share hardware
-    (:func:`rbdhw.schedule.twins.shareable`).
+    (:func:`rbdhw.schedule.twins.shareable`). Where delays follow from the size of a design, they are
+    ``longer`` by a share than those of the program alone.
 
     Raises InputError if the clock is too fast for the target's operators, for multipliers shared among
     ``ii`` operations, or for operators that choose among twins.
     """
-    target = sized_for(program, target, ii)
+    target = sized_for(program, target, ii, longer)
     products = products_of(program, target, ii)
     clock = _clock(program, target, clock_mhz, ii)
     period = target.usable_period(clock.schedule_mhz)
@@ -59,12 +65,14 @@ def problem(
     return replace(unlimited, limits=limits, limb_limits=shared)
 
 
-def clock_of(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:
+def clock_of(
+    program: Program, target: Target, clock_mhz: float | None, ii: int, longer: float = 0.0
+) -> Clock:
     """Return the clock of a program's design; see :func:`problem`, which raises the same errors."""
-    return _clock(program, sized_for(program, target, ii), clock_mhz, ii)
+    return _clock(program, sized_for(program, target, ii, longer), clock_mhz, ii)
 
 
-def sized_for(program: Program, target: Target, ii: int) -> Target:
+def sized_for(program: Program, target: Target, ii: int, longer: float = 0.0) -> Target:
     """Return a target with the delays of a pipeline for a program, by a rough count of its cells."""
     operations = program.operations
     units: dict[tuple[int, int], float] = defaultdict(float)
@@ -76,7 +84,7 @@ def sized_for(program: Program, target: Target, ii: int) -> Target:
                 units[widths] += 0.5 / ii
     blocks = sum(math.ceil(count) * target.blocks(widths) for widths, count in units.items())
     bits = sum(o.format.width for o in operations if o.kind not in (Kind.INPUT, Kind.CONSTANT))
-    return target.sized(LUTS_A_BIT * bits, blocks)
+    return target.sized(LUTS_A_BIT * bits, blocks, longer)
 
 
 def _clock(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:

@@ -16,20 +16,9 @@ from rbdhw.driver.library import Data, Library, Transport
 from rbdhw.errors import DriverError
 from rbdhw.header import HEADER, HEADER_BITS
 from rbdhw.protocol import ROLLOUT
+from tests.support.packet_link import OK, RECEIVE, SEND, TIMEOUT
 
-RECEIVE = ctypes.CFUNCTYPE(
-    ctypes.c_int,
-    ctypes.c_void_p,
-    ctypes.c_void_p,
-    ctypes.c_size_t,
-    ctypes.POINTER(ctypes.c_size_t),
-    ctypes.c_uint64,
-)
-
-OK, TIMEOUT, LOST, WINDOW = 0, 2, 6, 8
-
-
-SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+LOST, WINDOW = 6, 8
 
 
 class Late:

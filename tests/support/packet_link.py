@@ -26,8 +26,8 @@ FORGOTTEN = "the last solution or mean is not known; solve without warm, or load
 
 _OPEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _CLOSE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
-_RECEIVE = ctypes.CFUNCTYPE(
+SEND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+RECEIVE = ctypes.CFUNCTYPE(
     *(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t),
     *(ctypes.POINTER(ctypes.c_size_t), ctypes.c_uint64),
 )
@@ -49,7 +49,7 @@ class PacketLink:
         self._codes = {code: name for name, code in design.interface.codes.items()}
         self._calls = (
             *(_OPEN(lambda _: OK), _CLOSE(lambda _: None)),
-            *(_SEND(self._send), _RECEIVE(self._receive), _CLOCK(lambda _: self.now)),
+            *(SEND(self._send), RECEIVE(self._receive), _CLOCK(lambda _: self.now)),
         )
         self.now, self.faults, self.requests, self.late = 1, {}, 0, None
         self.reset()

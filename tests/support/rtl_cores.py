@@ -81,9 +81,10 @@ def responses(
         due: dict[tuple[str, int], int] = {}
         standing: dict[tuple[str, int], Any] = {}
         cycle = slot = task = 0
+        entry = core.bound.entry if isinstance(core, PipelineComponent) else 0
         while len(answers) < tasks:
             offered = bool(ctx.get(core.phase_zero))
-            assert offered == (cycle % core.ii == 0)
+            assert offered == ((cycle + entry) % core.ii == 0)
             idle = skip > 0 and slot % (skip + 1) == skip
             random = int.from_bytes(noise.bytes(len(core.payload) // 8 + 1), "little")
             if offered and not idle and task < tasks:

@@ -123,7 +123,8 @@ class ArrayComponent(CorePorts):
         words = {
             word.value: slots[word.slot][: word.format.width].as_signed() for word in self.program.inputs
         }
-        raised = {flag.value: (flag.name, self.flag_raised(flag)) for flag in self.program.flags}
+        task = self.functions, self.options
+        raised = {flag.value: (flag.name, self.flag_raised(flag, *task)) for flag in self.program.flags}
         names = {word.value: word.name for word in self.program.inputs}
         raised |= {value: (names[value], words[value][0]) for value in self.program.choosing_words}
         for flag, (name, bit) in raised.items():

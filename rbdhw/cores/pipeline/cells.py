@@ -86,6 +86,8 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
     waiting = Cells(flip_flops=sum((len(group) - 1) * _width(program, group[0]) for group in entries))
     for value, stages in bound.stages.items():
         waiting += line_cells(_width(program, value), stages, bound.memory_stages, fabric)
+    if bound.entry:
+        waiting += Cells(flip_flops=sum(program.slots) + len(program.outputs))
     for value, cycle in bound.late.items():
         if value in bound.stages:
             waiting += line_cells(_width(program, value), (cycle,), bound.memory_stages, fabric)

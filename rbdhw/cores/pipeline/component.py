@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from rbdhw.fixed.program import Kind, Program, Word
 from rbdhw.rtl.arithmetic import split_sum
 from rbdhw.rtl.core_ports import CorePorts, gather_overflows
-from rbdhw.rtl.delay import delay_line
+from rbdhw.rtl.delay import after, delay_line
 from rbdhw.rtl.layouts import split_words
 from rbdhw.rtl.region import RegionModule
 from rbdhw.rtl.signature import BoundProgram
@@ -28,7 +28,8 @@ class PipelineComponent(CorePorts):
     def __init__(self, *, program: Program, bound: Bound, primitive: Primitive | None = None) -> None:
         self.bound = bound
         self.primitive = primitive
-        super().__init__(program, bound.ii, bound.latency, late=bound.late)
+        latency = {function: bound.entry + cycles for function, cycles in bound.latency.items()}
+        super().__init__(program, bound.ii, latency, late=bound.late)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -36,7 +37,7 @@ class PipelineComponent(CorePorts):
         slots = Signal(self.ii, name="slots", init=1)
         if self.ii > 1:
             m.d.sync += slots.eq(slots.rotate_left(1))
-        m.d.comb += self.phase_zero.eq(slots[0])
+        m.d.comb += self.phase_zero.eq(slots[-self.bound.entry % self.ii])
         regions = [RegionModule(signature, source, self.primitive) for signature in source.signatures]
         taps = self._decode(m, source, slots)
         for region, signature in zip(regions, source.signatures, strict=True):
@@ -53,7 +54,10 @@ class PipelineComponent(CorePorts):
 
     def _decode(self, m: Module, source: BoundProgram, slots: Signal) -> dict[Tap, Any]:
         """Return the words of the task that enters, and its flags."""
-        fields = split_sum(m, self.payload, self.program.slots)
+        names = ("payload", "functions", "options")
+        task = {f"entered_{name}": getattr(self, name) for name in names}
+        payload, functions, options = after(m, self.bound.entry, **task)
+        fields = split_sum(m, payload, self.program.slots)
         words = {
             word.value: fields[word.slot][: word.format.width].as_signed()
             for word in self.program.inputs
@@ -69,21 +73,28 @@ class PipelineComponent(CorePorts):
                 self._take_turns(m, source, turn, group, words, slots)
         for flag in self.program.flags:
             taps[Tap(flag.value, 0)] = raised = Signal(source.shape(Tap(flag.value, 0)), name=flag.name)
-            m.d.comb += raised.eq(self.flag_raised(flag))
+            m.d.comb += raised.eq(self.flag_raised(flag, functions, options))
         return taps
 
     def _late_words(self, m: Module, source: BoundProgram, words: Mapping[int, Any]) -> dict[int, Any]:
-        """Return the late words: those that came with the task wait until others may take their place."""
+        """Return the late words: those that came with the task wait until others may take their place.
+
+        Where words enter a register, late ones do, too: as many cycles after the start of a task as others of
+        their cycle are without one.
+        """
         if not self.late:
             return {}
-        given, late, stages = split_words(self.late_words, self.late_payload), {}, self.bound.memory_stages
+        given, late = split_words(self.late_words, self.late_payload), {}
+        entry, stages = self.bound.entry, self.bound.memory_stages
+        waits = self.late - entry
         for word in self.late_words:
             if word.value in words:
                 bits, name = words[word.value], f"{source.names[word.value]}_early"
                 early = Signal(bits.shape(), name=name)
                 m.d.comb += early.eq(bits)
-                line = delay_line(m, early, 1, (self.late,), name=name, memory_stages=stages)
-                late[word.value] = Mux(self.late_enable, given[word.name], line[self.late]).as_signed()
+                line = delay_line(m, early, 1, (waits,), name=name, memory_stages=stages)
+                chosen = Mux(self.late_enable, given[word.name], line[waits]).as_signed()
+                (late[word.value],) = after(m, entry, **{f"{source.names[word.value]}_chosen": chosen})
         return late
 
     def _take_turns(
@@ -98,7 +109,7 @@ class PipelineComponent(CorePorts):
         """Let twins, the same word of several limbs, share one signal; the later words wait in registers."""
         for value in group[1:]:
             waiting = Signal(turn.shape(), name=f"{source.names[value]}_waiting", reset_less=True)
-            with m.If(self.phase_zero):
+            with m.If(slots[0]):
                 m.d.sync += waiting.eq(words[value])
             with m.If(slots[self.bound.ready[value]]):
                 m.d.comb += turn.eq(waiting)
@@ -126,4 +137,4 @@ class PipelineComponent(CorePorts):
         for region in regions:
             for cycle, flag in region.flags(function):
                 flags[cycle].append(flag)
-        return gather_overflows(m, function, flags, self.latency(function))
+        return gather_overflows(m, function, flags, self.bound.latency[function] + 1)

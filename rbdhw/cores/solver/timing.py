@@ -69,7 +69,7 @@ class SolverTiming:
     @property
     def before(self) -> int:
         """The cycles from a state to its step, which starts so that its forces are there in time."""
-        return max(self.fed_back - self.late, 1)
+        return max(self.fed_back - self.late, 0)
 
     @property
     def forces(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName
 from rbdhw.errors import InputError
-from rbdhw.fixed.cost import COST_POINT
+from rbdhw.fixed.cost import COST_POINT, HALF
 from rbdhw.fixed.format import Integers
 from rbdhw.fixed.softmin import FRACTION, MOST_EXPONENT, MOST_SAMPLES, SCALE
 from rbdhw.golden.kinematics import placements
@@ -25,9 +25,6 @@ from rbdhw.model.rollouts.packets import row_words
 from rbdhw.model.rollouts.positions import OF_POSITIONS
 from rbdhw.model.solver_goal import check_problem
 from rbdhw.protocol import MEAN, MPPI
-
-HALF = 0.5
-"""The share of the sum of weighted squares that a problem costs; an accelerator adds up all of them."""
 
 RATE_STEP = 2.0 ** (FRACTION - COST_POINT)
 """The step of a cost in those of an exponent."""

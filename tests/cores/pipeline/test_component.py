@@ -20,8 +20,12 @@ from rbdhw.frontend.build_graph import Model, optimise, prepare
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
+from rbdhw.options.build import BuildOptions
 from rbdhw.passes.prune import prune
+from rbdhw.pipeline import plan_build
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
 from rbdhw.rtl.core_ports import gather_overflows
 from rbdhw.rtl.region import RegionModule
 from rbdhw.rtl.signature import BoundProgram
@@ -196,6 +200,24 @@ def test_random_graphs(graph, ii, width, memory_stages):
     assume(program.inputs)
     bound = replace(bound_of(program, "ecp5-85", ii), memory_stages=max(2, memory_stages))
     assert_bit_exact(program, bound, random_words(program, 10, seed=3), skip=1)
+
+
+@pytest.mark.parametrize("ii", [1, 3])
+def test_words_may_enter_a_register(ii):
+    """Only latencies differ, by a cycle."""
+    program = program_of("toy", 18, "all")
+    bound = replace(bound_of(program, "xcvu9p", ii), entry=1)
+    assert PipelineComponent(program=program, bound=bound).latency("id") == bound.latency["id"] + 2
+    assert_bit_exact(program, bound, both(program, model_of("toy", "all"), 6), skip=2)
+
+
+def test_words_of_limbs_that_share_hardware_may_enter_a_register():
+    options = BuildOptions(("id",), ii=4, width=18, samples=64, share_limbs="on")
+    (core,) = plan_build(load_urdf(path("hyq")), options).cores
+    assert core.schedule.twins
+    bound = replace(core.schedule, entry=1)
+    words = random_words(core.program, 6, seed=3)
+    assert respond(core.program, bound, words, skip=2) == expected(core.program, words)
 
 
 def test_latency_and_widths_are_those_of_the_bound_program():

@@ -112,11 +112,13 @@ def test_a_memory_that_is_exactly_full_is_enough():
     assert int(re.search(r"at most (\d+) steps", str(refusal.value))[1]) >= 60
 
 
-def test_forces_arrive_late_and_no_function_takes_longer():
+def test_words_enter_a_register_and_forces_arrive_late():
+    """The register takes a cycle, late forces take none."""
     options = BuildOptions(("step", "dstep"), width=27, ii=4, number="fixed", samples=256)
     (alone,), (with_solver,) = (plan.cores for plan in (plan_build(toy(), options), plan_of("toy")))
     assert (alone.late, with_solver.late > 0) == (0, True)
-    assert with_solver.latency == alone.latency
+    assert (alone.entry, with_solver.entry) == (0, 1)
+    assert with_solver.latency == {name: cycles + 1 for name, cycles in alone.latency.items()}
     late = [word.array for word in with_solver.component(None).late_words]
     assert late == ["tau", "tau"]
 

@@ -154,7 +154,7 @@ def emit_design(
     progress("writing Verilog")
     cores, solver = [core.component(device.primitive) for core in plan.cores], None
     if plan.solver is not None:
-        solver = plan.solver.component(cores[plan.cores.index(plan.solver.core)], device.primitive)
+        solver = plan.solver.component(plan.cores, cores, device.primitive)
     hardware = Accelerator(cores=cores, interface=model.interface, solver=solver)
     header = heading(plan, options)
     verilog = to_verilog(hardware, options.name, header)

@@ -46,7 +46,7 @@ def observed_problems(model: AcceleratorModel, knots: int, seed: int) -> Iterato
 
 
 def plan_solver(plan: AcceleratorPlan, options: BuildOptions, progress: Progress) -> AcceleratorPlan:
-    """Return the plan of an accelerator that also solves, around its core of ``step`` and ``dstep``.
+    """Return the plan of an accelerator that also solves, around its cores of ``step`` and ``dstep``.
 
     Raises InputError as :func:`solver_model` and :func:`with_hardware`.
     """
@@ -62,9 +62,10 @@ def with_hardware(plan: AcceleratorPlan, model: AcceleratorModel, options: Build
     Raises InputError if the clock is too fast for it, the interval of its sweep is too short, or its memories
     do not fit the device.
     """
-    core = plan.part_of("step").plan.core
+    core, derivatives = (plan.part_of(name).plan.core for name in ("step", "dstep"))
     asked = options.clock_mhz is not None or options.clock_goal is not None
-    solver = build_solver(model.interface, core, plan.clock_mhz if asked else None, options.sweep_ii)
+    clock_mhz = plan.clock_mhz if asked else None
+    solver = build_solver(model.interface, core, derivatives, clock_mhz, options.sweep_ii)
     blocks = sum(map(core.device.blocks, preparation_products(replace(model.interface, rollout=None))))
     estimate = plan.estimate + solver.estimate() + Resources(0, 0, blocks, 0)
     return replace(plan, accelerator=model, estimate=estimate, solver=solver)

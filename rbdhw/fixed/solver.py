@@ -90,6 +90,12 @@ class SolverShape:
     def taus(self) -> tuple[Word, ...]:
         return force_words(self.step)
 
+    @cached_property
+    def finer(self) -> dict[str, int]:
+        """The zeros that are appended to a word of a step for its derivatives, in another core perhaps."""
+        formats = {word.name: word.format for word in self.step.inputs}
+        return {word.name: word.format.width - formats[word.name].width for word in self.dstep.inputs}
+
     @property
     def constants(self) -> tuple[Word, ...]:
         """The words of a step that stay the same in a solution, such as ``h``."""

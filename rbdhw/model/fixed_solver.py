@@ -272,15 +272,17 @@ class FixedSolver:
         shape, none = self.shape, np.zeros(self.shape.knots + 1, np.int64)
         constants = {word.name: none[:-1] + task[word.name] for word in shape.constants}
         before = {name: words[:-1] for name, words in plan.states.items()}
-        status, results = respond(self.model, "dstep", {**constants, **before, **plan.forces})
+        words = {**constants, **before, **plan.forces}
+        finer = {name: words[name] << zeros for name, zeros in shape.finer.items()}
+        status, results = respond(self.model, "dstep", finer)
         sources = [results[word.name] for word in shape.dstep.outputs]
         judged = {**{name: words[1:] for name, words in plan.states.items()}, **plan.forces}
         for term, reference in zip(shape.terms, shape.references, strict=True):
             sources.append(term.error(judged[term.word.name], goal.rows[reference]))
         for copy in shape.copies:
-            words = plan.states.get(copy.word.name, none)
+            states = plan.states.get(copy.word.name, none)
             sources.append(
-                goal.rows[copy.word.name] if copy.of_goal else words[1:] if copy.behind else words[:-1]
+                goal.rows[copy.word.name] if copy.of_goal else states[1:] if copy.behind else states[:-1]
             )
         sources += self._changes_of_state(plan)
         numbers = {word.name: none.copy() for word in self.sweep.taken}

@@ -47,6 +47,7 @@ def with_solver(
     fixed = model.robot.time_step
     sizes = alphas, iterations, fixed, problems, blocks
     joints = tuple(wide_joints(model.robot))
+    _check_formats(step, dstep)
     shape = SolverShape(step, dstep, sweep.sweeps, sweep.program, forces, *sizes, joints)
     functions = (*interface.functions, *solver_commands(interface.functions, shape))
     return replace(model, interface=replace(interface, functions=functions, solver=shape), sweep=sweep)
@@ -66,6 +67,18 @@ def check_solved(robot: Robot, blocks: int = 1) -> None:
     if wide and blocks > 1:
         reason = f"joint '{wide[0].joint.name}' has several degrees of freedom"
         raise InputError("blocks", reason, "1 with such a joint")
+
+
+def _check_formats(step: FunctionWords, dstep: FunctionWords) -> None:
+    """Refuse words that derivatives of steps take with fewer bits, or another range, than steps do."""
+    formats = {word.name: word.format for word in step.inputs}
+    for word in dstep.inputs:
+        here, there = formats[word.name], word.format
+        more = there.width - here.width
+        if more < 0 or more != there.binary_point - here.binary_point:
+            reason = f"{word.name} has {here.width} bits in step and {there.width} in dstep"
+            remedy = "give both functions one core, or dstep a smaller --max-error"
+            raise InputError("cores", reason, "at least as many for derivatives, of the same range", remedy)
 
 
 def solver_commands(functions: Sequence[FunctionWords], shape: SolverShape) -> tuple[FunctionWords, ...]:

@@ -264,6 +264,11 @@ class BuildOptions:
         return self.knots is not None and derivatives in self.functions
 
     @property
+    def serves_solver(self) -> bool:
+        """Whether this is the build of a core in which a solver takes steps, derivatives of them, or both."""
+        return self.knots is not None and not {"step", "dstep"}.isdisjoint(self.functions)
+
+    @property
     def tracks(self) -> bool:
         """Whether rollouts have costs of the positions of frames, which their steps give."""
         return COST in self.rollout and bool(self.mounting.frames)
@@ -296,7 +301,7 @@ class BuildOptions:
                 fit=None,
                 priority=tuple(name for name in self.priority if name in request.functions),
                 horizon=self.horizon if self.rolled in request.functions else None,
-                knots=self.knots if "dstep" in request.functions else None,
+                knots=self.knots if {"step", "dstep"}.intersection(request.functions) else None,
                 rollout=self.rollout if self.rolled in request.functions else (),
                 hold=self.hold if self.rolled in request.functions else 1,
                 cost_rows=self.cost_rows if self.rolled in request.functions else 0,

@@ -176,9 +176,9 @@ def _check_solver_core(options: BuildOptions) -> None:
     assert options.knots is not None
     check_blocks(options.knots, options.blocks)
     homes = [request for request in options.cores if {"step", "dstep"}.intersection(request.functions)]
-    if len(homes) > 1 or max([options.copies, *(request.copies for request in homes)]) > 1:
-        remedy = "give step and dstep one core without copies"
-        raise InputError("cores", "a solver takes steps and derivatives in one core", remedy=remedy)
+    if max([options.copies, *(request.copies for request in homes)]) > 1:
+        remedy = "give step and dstep cores without copies"
+        raise InputError("cores", "a solver takes steps, and derivatives, in one core", remedy=remedy)
 
 
 def _check_sharing(options: BuildOptions) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -93,8 +93,9 @@ class Accelerator(wiring.Component):
             raise ValueError(f"rollouts: {interface.step.name} is in several cores; expected it in one")
         if (interface.solver is None) != (solver is None):
             raise ValueError(f"solver: is {solver}; expected one if the interface has its commands")
-        if solver is not None and not any(solver.core is core for core in cores):
-            raise ValueError("solver: is around another core; expected one of the accelerator's")
+        for taken in () if solver is None else solver.cores.values():
+            if not any(taken is core for core in cores):
+                raise ValueError("solver: is around another core; expected one of the accelerator's")
         self.cores, self.solver = tuple(cores), solver
         self.interface = interface
         members: dict[str, Any] = {}
@@ -134,6 +135,7 @@ class Accelerator(wiring.Component):
         if self.interface.rollout is not None:
             self.edges[0].completions += self._commands(m)
         if self.solver is not None:
+            self._add_solver(m)
             self.edges[0].completions += self._solver_commands(m)
         for edge, ports in zip(self.edges, self.interface.ports, strict=True):
             edge.connect_ports(self, *ports)
@@ -156,7 +158,7 @@ class Accelerator(wiring.Component):
         edges = self.interface.streams
         m.submodules[self._name("core", k)] = core
         steps = self.interface.rollout is not None and self.interface.step.name in core.names
-        shared = steps or (self.solver is not None and self.solver.core is core)
+        shared = steps or bool(self._solved_in(core))
         lane = Lane(
             bits=len(core.payload) + (edges - 1).bit_length(),
             functions=len(core.names),
@@ -199,8 +201,8 @@ class Accelerator(wiring.Component):
     def _share(self, m: Module, core: CorePorts, lane: Lane, steps: bool) -> None:
         """Add what shares a core with the tasks of its lane: a solver, which goes first, and rollouts."""
         others: list[tuple[Any, Any, Any]] = []
-        if self.solver is not None and self.solver.core is core:
-            others.append(self._add_solver(m, core))
+        if functions := self._solved_in(core):
+            others.append(self._share_with_solver(m, core, functions))
         if steps:
             self._add_rollouts(m, core, lane, others)
         else:
@@ -229,25 +231,45 @@ class Accelerator(wiring.Component):
             core.options.eq(options),
         ]
 
-    def _add_solver(self, m: Module, core: CorePorts) -> tuple[Any, Any, Any]:
-        """Add the solver; return whether it starts a task in its core, of which function, and the words."""
+    def _solved_in(self, core: CorePorts) -> list[str]:
+        """Return the functions of which the solver starts tasks in a core."""
+        return [] if self.solver is None else [name for name, its in self.solver.cores.items() if its is core]
+
+    def _share_with_solver(
+        self, m: Module, core: CorePorts, functions: Sequence[str]
+    ) -> tuple[Any, Any, Any]:
+        """Connect the solver to a core; return whether it starts a task of which function, and the words.
+
+        It starts one task in a cycle at most.
+        """
+        solver, tasks = self.solver, []
+        for name in functions:
+            code = Const(1 << core.names.index(name), len(core.names))
+            tasks.append((getattr(solver, f"starts_{name}"), code, getattr(solver, f"payload_{name}")))
+            m.d.comb += [
+                getattr(solver, f"phase_zero_{name}").eq(core.phase_zero),
+                getattr(solver, f"result_{name}").eq(getattr(core, f"result_{name}")),
+                getattr(solver, f"overflow_{name}").eq(getattr(core, f"overflow_{name}")),
+            ]
+        if "step" in functions:
+            m.d.comb += [getattr(core, name).eq(getattr(solver, name)) for name in core.late_ports]
+        *others, (starts, function, payload) = tasks
+        for other, its_function, its_payload in others:
+            function, payload = Mux(other, its_function, function), Mux(other, its_payload, payload)
+            starts |= other
+        return starts, function, payload
+
+    def _add_solver(self, m: Module) -> None:
+        """Add the solver, and give it the tasks at the input."""
         m.submodules.solver = solver = self.solver
         admission, task, names = self.edges[0].admission, self.edges[0].admission.i.p, self.interface.codes
         admits = (admission.admit[list(names).index(name)] for name in SOLVER_COMMANDS)
         m.d.comb += [
-            solver.phase_zero.eq(core.phase_zero),
             solver.words.eq(self.edges[0].task_words),
             solver.malformed.eq(task.malformed),
             solver.not_finite.eq(task.not_finite),
             solver.admit.eq(Cat(admits)),
-            *(getattr(core, name).eq(getattr(solver, name)) for name in core.late_ports),
-            *(
-                getattr(solver, f"{port}_{name}").eq(getattr(core, f"{port}_{name}"))
-                for port in ("result", "overflow")
-                for name in ("step", "dstep")
-            ),
         ]
-        return solver.starts, solver.functions, solver.payload
 
     def _add_rollouts(
         self, m: Module, core: CorePorts, lane: Lane, others: Sequence[tuple[Any, Any, Any]]

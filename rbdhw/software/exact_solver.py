@@ -59,7 +59,7 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     time_word = {"place": tables.task[time.name]} if time is not None else None
     values = {"heading": heading, "shape": shape, "counts": tables.counts, "time_word": time_word}
     values |= {"several": shape.problems > 1, "solvers": "solver" if shape.problems == 1 else "solvers"}
-    values |= {"blocked": shape.blocks > 1, "wide": bool(shape.wide)}
+    values |= {"blocked": shape.blocks > 1, "wide": bool(shape.wide), "finer": any(shape.finer.values())}
     source = fill(
         SOLVER_SOURCE,
         **values,
@@ -160,6 +160,8 @@ class _Tables:
         if shape.blocks > 1:
             tables["moved_widths"] = [each.bits for each in shape.changes_of_state]
             tables["moved_drops"] = [each.drop for each in shape.changes_of_state]
+        if any(shape.finer.values()):
+            tables["dstep_shifts"] = list(shape.finer.values())
         if shape.wide:
             tables |= self._tables_of_coordinates
         structures: dict[str, Rows] = {

@@ -52,7 +52,7 @@ IDLE = [
     ({"functions": ("solve",), "target": "c", "sweep_ii": 100}, "sweep-ii: has no effect with --target c"),
     ({"functions": ("solve",), "target": "c", "iterations": 5}, "iterations: software takes the number of"),
     ({"functions": ("solve",), "streams": 2}, "streams: a solver answers on the only pair of streams"),
-    ({"functions": ("solve",), "copies": 2}, "cores: a solver takes steps and derivatives in one core"),
+    ({"functions": ("solve",), "copies": 2}, "cores: a solver takes steps, and derivatives, in one core"),
     ({"functions": ("solve",), "target": "cuda"}, "functions: --target cuda has no solver"),
     (SOLVE | {"mounting": Mounting("given")}, "base: solve has the same robot in all steps; expected fixed"),
     (SOLVE | {"mounting": Mounting(gravity="task")}, "gravity: solve has the same robot in all steps"),

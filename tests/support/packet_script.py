@@ -14,7 +14,7 @@ def accelerator_of(plan):
     """Return the accelerator of a plan, with its solver if it has one."""
     cores, solver = [core.component(None) for core in plan.cores], None
     if plan.solver is not None:
-        solver = plan.solver.component(cores[plan.cores.index(plan.solver.core)], None)
+        solver = plan.solver.component(plan.cores, cores, None)
     return Accelerator(cores=cores, interface=plan.interface, solver=solver)
 
 

@@ -14,37 +14,44 @@ from tests.support.bits import pack, unpack
 
 
 class SolverWithCore(wiring.Component):
-    """A solver and a core, to which a testbench gives tasks, too."""
+    """A solver and its cores; to that of steps a testbench gives tasks, too."""
 
     def __init__(self, solver: SolverComponent) -> None:
-        self.solver = solver
-        core = solver.core
+        self.solver, self.core = solver, solver.cores["step"]
         super().__init__(
             {
                 "reset": In(1),
                 "other": In(1),  # asks for a task of the testbench's, which the solver's go before
-                "other_function": In(len(core.names)),
-                "other_payload": In(sum(core.slots)),
+                "other_function": In(len(self.core.names)),
+                "other_payload": In(sum(self.core.slots)),
             }
         )
 
+    @property
+    def starts(self) -> Any:
+        """Whether the solver starts a task."""
+        return self.solver.starts_step | self.solver.starts_dstep
+
     def elaborate(self, _platform: object) -> Module:
         m = Module()
-        solver, core = self.solver, self.solver.core
+        solver, core = self.solver, self.core
         m.submodules.solver, m.submodules.core = solver, core
+        if solver.cores["dstep"] is not core:
+            m.submodules.derivatives = solver.cores["dstep"]
         m.d.comb += [
-            solver.phase_zero.eq(core.phase_zero),
             core.functions.eq(self.other_function & self.other.replicate(len(core.names))),
             core.payload.eq(self.other_payload),
             *(getattr(core, name).eq(getattr(solver, name)) for name in core.late_ports),
-            *(
-                getattr(solver, f"{port}_{name}").eq(getattr(core, f"{port}_{name}"))
-                for port in ("result", "overflow")
-                for name in ("step", "dstep")
-            ),
         ]
-        with m.If(solver.starts):
-            m.d.comb += [core.functions.eq(solver.functions), core.payload.eq(solver.payload)]
+        for name, core in solver.cores.items():
+            m.d.comb += [
+                getattr(solver, f"phase_zero_{name}").eq(core.phase_zero),
+                getattr(solver, f"result_{name}").eq(getattr(core, f"result_{name}")),
+                getattr(solver, f"overflow_{name}").eq(getattr(core, f"overflow_{name}")),
+            ]
+            with m.If(getattr(solver, f"starts_{name}")):
+                m.d.comb += core.functions.eq(1 << core.names.index(name))
+                m.d.comb += core.payload.eq(getattr(solver, f"payload_{name}"))
         return ResetInserter(self.reset)(m)
 
 
@@ -59,11 +66,14 @@ def unpacked(words, bits):
     return {word.name: number for word, number in zip(words, numbers, strict=True)}
 
 
-def component(fixed, core, sweep_ii, extra=None):
-    """Return the solver of a bit-exact model around a core, with ``extra`` units of its sweep."""
+def component(fixed, core, sweep_ii, extra=None, derivatives=None):
+    """Return the solver of a bit-exact model around a core, with ``extra`` units of its sweep.
+
+    Derivatives are taken in the same core, or in that of ``derivatives``.
+    """
     turns = {"problems": fixed.shape.problems, "blocks": fixed.shape.blocks}
     sweep = build_sweep(fixed.sweep.sweeps, fixed.sweep.program, target("xcvu9p"), sweep_ii, extra, **turns)
-    return SolverComponent(shape=fixed.shape, sweep=sweep, core=core)
+    return SolverComponent(shape=fixed.shape, sweep=sweep, steps=core, derivatives=derivatives or core)
 
 
 def in_slots(words, slots, numbers):
@@ -140,7 +150,7 @@ class Bench:
         ``words`` are those of the other tasks, (N,) each; the function, the number, and the packed result
         of each are appended to ``served``.
         """
-        ctx, core, cycles, due = self.ctx, self.solver.core, 1, {}
+        ctx, core, cycles, due = self.ctx, self.dut.core, 1, {}
         total, index = len(next(iter(words.values()))), 0
         while not ctx.get(self.solver.ready):
             name = core.names[index % 2]
@@ -148,7 +158,7 @@ class Bench:
             ctx.set(self.dut.other, 1)
             ctx.set(self.dut.other_function, 1 << index % 2)
             ctx.set(self.dut.other_payload, in_slots(self.shape.dstep.inputs, core.slots, task))
-            if ctx.get(core.phase_zero) and not ctx.get(self.solver.starts):
+            if ctx.get(core.phase_zero) and not ctx.get(self.dut.starts):
                 due.setdefault(cycles + core.latency(name), []).append((name, index % total))
                 index += 1
             served += [
@@ -188,7 +198,7 @@ def expected(fixed, solution):
     """Return the same results of the bit-exact model."""
     shape, plan = fixed.shape, solution.plan
     gains = [each.stored(term) for each in shape.feedback for term in each.terms]
-    references = {term.reference: term.word.name for term in shape.feedback[0].terms}
+    references = {term.reference: term.word.name for term in shape.followed}
     rows = [
         {name: int(plan.states[state][knot]) for name, state in references.items()}
         | {word.name: int(plan.forces[word.name][knot]) for word in shape.taus if knot < shape.knots}

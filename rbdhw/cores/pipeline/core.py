@@ -244,14 +244,16 @@ def schedule_pipeline(
     plan = schedule(task)
     verify(task, plan)
     bound = bind(program, task, plan, device.memory_stages)
-    if not options.solves:
+    if not options.serves_solver:
         return bound
-    return replace(_with_late_forces(program, task, plan, bound), entry=1)
+    if "step" in program.outputs:
+        bound = _with_late_forces(program, task, plan, bound)
+    return replace(bound, entry=1)
 
 
 def _longer(options: BuildOptions) -> float:
     """Return the share by which operators of a build's core take longer than those of the core alone."""
-    return SURROUNDED if options.solves else 0.0
+    return SURROUNDED if options.serves_solver else 0.0
 
 
 def _with_late_forces(program: Program, task: Problem, plan: Schedule, bound: Bound) -> Bound:

@@ -13,8 +13,12 @@ from rbdhw.cores.solver.component import SolverComponent
 from rbdhw.fixed.program import Word
 from rbdhw.model.interface import Interface
 from rbdhw.protocol import GOAL, PLAN, SOLVE, SOLVER_COMMANDS
+from rbdhw.rtl.core_ports import CorePorts
 from rbdhw.rtl.layouts import split_words, task_numbers
 from rbdhw.rtl.rows import limited_word
+
+CORE_PORTS = ("phase_zero", "starts", "payload", "result", "overflow")
+"""The ports to the core of a function, followed by its name."""
 
 
 class SolverCommands(wiring.Component):
@@ -27,9 +31,8 @@ class SolverCommands(wiring.Component):
         self.interface, self.solver = interface, solver
         bits = {name: interface.words(name).result_bits for name in SOLVER_COMMANDS}
         ports = solver.signature.members
-        results = (f"{port}_{name}" for port in ("result", "overflow") for name in ("step", "dstep"))
-        late = solver.core.late_ports
-        self._of_core = ("phase_zero", "starts", "functions", "payload", *late, *results)
+        of_functions = (f"{port}_{name}" for port in CORE_PORTS for name in solver.cores)
+        self._of_cores = (*of_functions, *solver.cores["step"].late_ports)
         super().__init__(
             {
                 # The task at the input: its fields, and whether it is malformed or has a number that is not
@@ -45,19 +48,19 @@ class SolverCommands(wiring.Component):
                 "answers": Out(1),
                 "answer": Out(bits[SOLVE]),
                 "knot": Out(bits[PLAN]),
-                **{name: ports[name] for name in self._of_core},
+                **{name: ports[name] for name in self._of_cores},
             }
         )
 
     @property
-    def core(self) -> Any:
-        """The core in which the solver takes steps."""
-        return self.solver.core
+    def cores(self) -> dict[str, CorePorts]:
+        """The cores in which the solver takes steps and their derivatives, by function."""
+        return self.solver.cores
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
         m.submodules.solver = solver = self.solver
-        for name in self._of_core:
+        for name in self._of_cores:
             inner, outer = getattr(solver, name), getattr(self, name)
             is_output = solver.signature.members[name].flow is Out
             m.d.comb += outer.eq(inner) if is_output else inner.eq(outer)

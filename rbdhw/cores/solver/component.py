@@ -39,8 +39,9 @@ class _Ports(NamedTuple):
 class SolverComponent(wiring.Component):
     """Solves problems from the states of tasks: the twin of :class:`rbdhw.model.fixed_solver.FixedSolver`.
 
-    The core is outside. The solver starts a task in it in some of the cycles in which ``phase_zero`` is set,
-    and in all others of them it may have other tasks.
+    The cores of ``step`` and ``dstep``, often one, are outside. The solver starts a task in one in some of
+    the cycles in which its ``phase_zero`` is set, and in all others of them it may have other tasks. It never
+    starts two tasks in a cycle.
 
     Trajectories are in banks of a memory. A forward pass writes its trials to the banks that the kept
     trajectory does not use, so a trial is kept by the number of its bank, and nothing is copied. Goals have
@@ -50,23 +51,31 @@ class SolverComponent(wiring.Component):
     Each problem has memory of its own. Tasks are collected, the first for problem 0, and are solved together:
     all parts take the problems in turn. One that has ended waits for the others.
 
-    Raises ValueError if the core lacks ``step`` or ``dstep``, or if other than its problems take turns in the
-    sweep.
+    Raises ValueError if a core lacks its function, or if other than its problems take turns in the sweep.
     """
 
     def __init__(
-        self, *, shape: SolverShape, sweep: SweepArray, core: CorePorts, primitive: Primitive | None = None
+        self,
+        *,
+        shape: SolverShape,
+        sweep: SweepArray,
+        steps: CorePorts,
+        derivatives: CorePorts,
+        primitive: Primitive | None = None,
     ) -> None:
-        if missing := {"step", "dstep"} - set(core.names):
-            raise ValueError(f"core: has no {' and no '.join(sorted(missing))}; a solver needs both")
-        self.shape, self.sweep, self.core = shape, sweep, core
+        self.cores = {"step": steps, "dstep": derivatives}
+        for name, core in self.cores.items():
+            if name not in core.names:
+                raise ValueError(f"core: has no {name}, which a solver needs")
+        self.shape, self.sweep = shape, sweep
         self.sweeper = SweepComponent(sweep, primitive, shape.last)
-        latencies = core.latency("step"), core.latency("dstep")
-        self.timing = timing = SolverTiming(shape, sweep, *latencies, core.ii, core.late)
-        self.forward = ForwardPass(timing=timing, slots=core.slots)
-        self.expansion = Expansion(timing=timing, slots=core.slots)
+        latencies = steps.latency("step"), derivatives.latency("dstep")
+        intervals = steps.ii, derivatives.ii
+        self.timing = timing = SolverTiming(shape, sweep, *latencies, *intervals, steps.late)
+        self.forward = ForwardPass(timing=timing, slots=steps.slots)
+        self.expansion = Expansion(timing=timing, slots=derivatives.slots)
         self.rows, self.curvatures = PolicyRows(timing=timing), Curvatures(timing=timing)
-        self.signs = NearSigns(shape=shape)
+        self.signs = NearSigns(shape=shape) if shape.wide else None
         if (sweep.between, sweep.blocks) != (shape.problems * shape.blocks, shape.blocks):
             turns = f"{shape.problems} in {shape.blocks} blocks"
             raise ValueError(f"sweep: {sweep.between} problems take turns; expected {turns}")
@@ -116,16 +125,23 @@ class SolverComponent(wiring.Component):
                 "goal_limits": In(len(self.forward.limits)),
                 "loaded": Out(range(shape.knots + 1)),  # the rows of that goal
                 "has_goal": Out(1),  # whether the problem of the next task has a goal
-                # The core.
-                "phase_zero": In(1),
-                "starts": Out(1),
-                "functions": Out(len(core.names)),
-                "payload": Out(sum(core.slots)),
-                **{name: Out(core.signature.members[name].shape) for name in core.late_ports},
-                **{f"result_{name}": In(core.result_bits(name)) for name in ("step", "dstep")},
-                **{f"overflow_{name}": In(1) for name in ("step", "dstep")},
+                # The cores of both functions.
+                **self._core_ports("step"),
+                **self._core_ports("dstep"),
+                **{name: Out(steps.signature.members[name].shape) for name in steps.late_ports},
             }
         )
+
+    def _core_ports(self, name: str) -> dict[str, Any]:
+        """Return the ports to the core of a function."""
+        core = self.cores[name]
+        return {
+            f"phase_zero_{name}": In(1),
+            f"starts_{name}": Out(1),
+            f"payload_{name}": Out(sum(core.slots)),
+            f"result_{name}": In(core.result_bits(name)),
+            f"overflow_{name}": In(1),
+        }
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -137,9 +153,9 @@ class SolverComponent(wiring.Component):
         for part in (self.forward, self.expansion):
             m.d.comb += part.task.eq(Cat(each.task for each in self._problems))
             m.d.comb += part.around.eq(Cat(each.bank for each in self._problems))
-        self._share_core(m)
+        self._connect_cores(m)
         self._control = SolverControl(m, self, self._problems)
-        if self.shape.wide:
+        if self.signs is not None:
             m.submodules.signs = signs = self.signs
             m.d.comb += signs.task.eq(self._problems.each("task")[self._control.answered])
             m.d.comb += signs.row.eq(self.trajectory)
@@ -148,28 +164,24 @@ class SolverComponent(wiring.Component):
         self._take_policies(m)
         return m
 
-    def _share_core(self, m: Module) -> None:
-        """Connect the core: the passes and the expansion never use it at the same time."""
-        forward, expansion, names = self.forward, self.expansion, self.core.names
-        step, dstep = (1 << names.index(name) for name in ("step", "dstep"))
-        m.d.comb += [
-            self.starts.eq(forward.starts | expansion.starts),
-            self.functions.eq(Mux(forward.starts, step, dstep)),
-            self.payload.eq(Mux(forward.starts, forward.payload, expansion.payload)),
-            *(port.eq(words) for port, words in self._late_forces()),
-            forward.phase_zero.eq(self.phase_zero),
-            forward.result.eq(self.result_step),
-            forward.overflow.eq(self.overflow_step),
-            expansion.phase_zero.eq(self.phase_zero),
-            expansion.result.eq(self.result_dstep),
-            expansion.overflow.eq(self.overflow_dstep),
-        ]
+    def _connect_cores(self, m: Module) -> None:
+        """Connect passes and the expansion, which never use their cores at the same time."""
+        for name, part in (("step", self.forward), ("dstep", self.expansion)):
+            m.d.comb += [
+                getattr(self, f"starts_{name}").eq(part.starts),
+                getattr(self, f"payload_{name}").eq(part.payload),
+                part.phase_zero.eq(getattr(self, f"phase_zero_{name}")),
+                part.result.eq(getattr(self, f"result_{name}")),
+                part.overflow.eq(getattr(self, f"overflow_{name}")),
+            ]
+        m.d.comb += [port.eq(words) for port, words in self._late_forces()]
 
     def _late_forces(self) -> Iterator[tuple[Any, Any]]:
         """Yield the ports of forces that the core takes later than the rest, and what drives them."""
         forces = split_words(self.shape.taus, self.forward.late_payload)
-        driven = self.forward.late_enable, Cat(forces[word.name] for word in self.core.late_words)
-        for name, words in zip(self.core.late_ports, driven, strict=False):
+        core = self.cores["step"]
+        driven = self.forward.late_enable, Cat(forces[word.name] for word in core.late_words)
+        for name, words in zip(core.late_ports, driven, strict=False):
             yield getattr(self, name), words
 
     def _load_goals(self, m: Module) -> None:

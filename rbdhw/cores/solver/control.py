@@ -40,7 +40,7 @@ class SolverControl:
     def _begin(self, m: Module) -> None:
         """Take tasks, and compute their first trajectories."""
         forward, first, problems = self.forward, Signal(name="first"), self.problems
-        self._spare = Signal(range(self.timing.ii), name="spare")  # the cycles that the end still waits
+        self._spare = Signal(range(self.timing.phases), name="spare")  # the cycles that the end still waits
         m.d.comb += [
             forward.first.eq(first),
             forward.takes.eq(Cat(Mux(first, each.asked, each.goes_on) for each in problems)),
@@ -52,7 +52,7 @@ class SolverControl:
                 self.solver.ready.eq(1),
                 self.solver.waits.eq(Cat(each.asked for each in problems).any()),
             ]
-            m.d.sync += [first.eq(1), self._spare.eq(self.timing.ii - 1)]
+            m.d.sync += [first.eq(1), self._spare.eq(self.timing.phases - 1)]
             last = ~self.solver.more | (self.next == self.shape.problems - 1)
             with m.If(self.solver.start):
                 self._take(m, self.problems.of(self.next))
@@ -64,7 +64,7 @@ class SolverControl:
             self._take_near_signs(m)
         with m.State("FIRST"):
             m.d.sync += self._spare.eq(self._spare - 1)
-            with m.If(forward.aligned):
+            with m.If(self._aligned(m)):
                 m.d.comb += [forward.start.eq(1), self.curvatures.start.eq(1)]
                 m.d.sync += self._spare.eq(self._spare)
                 m.next = "FOLLOW"
@@ -80,6 +80,18 @@ class SolverControl:
                     with m.If(forward.flags[trial]):
                         self._end(m, each, Solved.NOT_FINITE, 0)
             m.next = "ITERATE"
+
+    def _aligned(self, m: Module) -> Any:
+        """Return whether a pass that starts now finds both cores in phases that are always the same.
+
+        Where derivatives have a longer interval, it is in the first cycle for a pass after one for these.
+        """
+        aligned = self.forward.aligned
+        if self.timing.dstep_ii <= self.timing.ii:
+            return aligned
+        due, zero = Signal(name="due"), self.expansion.phase_zero
+        m.d.sync += due.eq((due | zero) & ~aligned)
+        return aligned & (due | zero)
 
     def _take(self, m: Module, problem: Any) -> None:
         """Take a task."""

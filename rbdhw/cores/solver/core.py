@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rbdhw.cores.array.jobs import jobs
@@ -50,20 +50,26 @@ SPARE_AT_INTERVAL = (0, 4, 20, 40, 60)
 
 @dataclass(frozen=True)
 class SolverCore:
-    """A solver around ``core``, in which it takes steps and derivatives."""
+    """A solver around ``core``, in which it takes steps, and ``derivatives``, often the same."""
 
     interface: Interface
     sweep: SweepArray
     core: Core
+    derivatives: Core
 
     @property
     def shape(self) -> SolverShape:
         assert self.interface.solver is not None
         return self.interface.solver
 
-    def component(self, ports: CorePorts, primitive: Primitive | None) -> SolverCommands:
-        """Return the hardware around that of the core."""
-        solver = SolverComponent(shape=self.shape, sweep=self.sweep, core=ports, primitive=primitive)
+    def component(
+        self, cores: Sequence[Core], ports: Sequence[CorePorts], primitive: Primitive | None
+    ) -> SolverCommands:
+        """Return the hardware around that of the solver's two among some ``cores``, which have ``ports``."""
+        steps, derivatives = (ports[cores.index(core)] for core in (self.core, self.derivatives))
+        solver = SolverComponent(
+            shape=self.shape, sweep=self.sweep, steps=steps, derivatives=derivatives, primitive=primitive
+        )
         return SolverCommands(interface=self.interface, solver=solver)
 
     def with_steps(self, steps: int) -> SolverCore:
@@ -74,22 +80,22 @@ class SolverCore:
 
     @property
     def timing(self) -> SolverTiming:
-        latency = self.core.latency
-        ii, late = self.core.schedule.ii, self.core.late
-        return SolverTiming(self.shape, self.sweep, latency["step"], latency["dstep"], ii, late)
+        latencies = self.core.latency["step"], self.derivatives.latency["dstep"]
+        intervals = self.core.schedule.ii, self.derivatives.schedule.ii
+        return SolverTiming(self.shape, self.sweep, *latencies, *intervals, self.core.late)
 
     def block_cycles(self) -> int:
         """Return the uses of DSP blocks in an iteration of a problem whose sweep is not repeated.
 
         They are those of the steps of all trials with feedback and costs, of derivatives, and of the sweep.
         """
-        shape, device, program = self.shape, self.core.device, self.core.program
+        shape, device = self.shape, self.core.device
         beside = solver_products(shape)
-        of_step = block_cycles(program, ("step",), device) + sum(map(device.blocks, beside))
+        of_step = block_cycles(self.core.program, ("step",), device) + sum(map(device.blocks, beside))
         scaled = [
             (each.source.width, each.factor.width) for each in (*shape.numbers, *shape.gains, *shape.changes)
         ]
-        of_knot = block_cycles(program, ("dstep",), device) + sum(map(device.blocks, scaled))
+        of_knot = block_cycles(self.derivatives.program, ("dstep",), device) + sum(map(device.blocks, scaled))
         of_knot += block_cycles(shape.program, shape.program.outputs, device)
         return shape.knots * (shape.alphas * of_step + of_knot)
 
@@ -134,9 +140,13 @@ Build = Callable[[int, int, bool], SweepArray]
 
 
 def build_solver(
-    interface: Interface, core: Core, clock_mhz: float | None, interval: int | None = None
+    interface: Interface,
+    core: Core,
+    derivatives: Core,
+    clock_mhz: float | None,
+    interval: int | None = None,
 ) -> SolverCore:
-    """Return the solver of an accelerator with this interface around one of its cores.
+    """Return the solver of an accelerator with this interface around its cores of steps and derivatives.
 
     A knot of the sweep starts every ``interval``. What it hands on is there when the next one of its problem
     starts, after one of each other problem. Without an interval about the shortest is taken.
@@ -146,6 +156,7 @@ def build_solver(
     """
     shape, device = interface.solver, core.device
     assert shape is not None
+    _check_intervals(core.schedule.ii, derivatives.schedule.ii)
 
     def build(cycles: int, spare: int, in_time: bool) -> SweepArray:
         extra = {ArrayResource.ACCUMULATOR: spare}
@@ -158,7 +169,7 @@ def build_solver(
     else:
         least = least_handover(shape.sweeps, shape.program, device, interval, clock_mhz)
         sweep = _at_interval(build, interval, least, shape)
-    solver = SolverCore(interface, sweep, core)
+    solver = SolverCore(interface, sweep, core, derivatives)
     _check_memory(solver)
     return solver
 
@@ -206,6 +217,13 @@ def _at_interval(build: Build, interval: int, least: int, shape: SolverShape) ->
                 raise
             reason = error.reason
     raise InputError("sweep-ii", reason, "a longer interval")
+
+
+def _check_intervals(steps: int, derivatives: int) -> None:
+    """Refuse cores of which the phases differ from solution to solution."""
+    if max(steps, derivatives) % min(steps, derivatives):
+        reason = f"step starts every {steps} cycles, and dstep every {derivatives}"
+        raise InputError("cores", reason, "one interval that is a multiple of the other")
 
 
 def _check_memory(solver: SolverCore) -> None:

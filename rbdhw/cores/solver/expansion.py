@@ -108,11 +108,12 @@ class Expansion(wiring.Component):
         The first turn waits in its first cycle, so that its last one is free in the core, as later ones are.
         """
         shape, turn, last, begins = self.shape, self._turn, self.timing.period - 1, Signal(name="begins")
-        runs, waits, phase = Signal(name="runs"), Signal(name="waits"), Signal(range(self.timing.ii))
+        interval = self.timing.dstep_ii
+        runs, waits, phase = Signal(name="runs"), Signal(name="waits"), Signal(range(interval))
         now = Signal.like(phase, name="phase_now")
         m.d.comb += [self.busy.eq(1), now.eq(Mux(self.phase_zero, 0, phase))]
-        m.d.sync += phase.eq(Mux(now == self.timing.ii - 1, 0, now + 1))
-        free = now == (1 - self.timing.read_in) % self.timing.ii
+        m.d.sync += phase.eq(Mux(now == interval - 1, 0, now + 1))
+        free = now == (1 - self.timing.read_in) % interval
         with m.If(~waits | free):
             m.d.sync += [turn.eq(Mux(turn == last, 0, turn + 1)), waits.eq(0)]
             m.d.sync += begins.eq(runs & (turn == last - 1))
@@ -166,8 +167,9 @@ class Expansion(wiring.Component):
         shape = self.shape
         row = split_words(shape.trajectory, here)
         named = dict(zip((state.word.name for state in shape.state), row.values(), strict=False))
-        named |= {word.name: row[word.name] for word in shape.taus}
-        return core_payload(shape.dstep, {**task, **named}, self.slots)
+        words = {**task, **named, **{word.name: row[word.name] for word in shape.taus}}
+        finer = {name: Cat(Const(0, zeros), words[name]) for name, zeros in shape.finer.items()}
+        return core_payload(shape.dstep, finer, self.slots)
 
     def _brought(
         self, m: Module, begins: Any, task: Mapping[str, Any], rows: tuple[Any, Any, Any]

@@ -38,10 +38,11 @@ class Lane(NamedTuple):
 
 @dataclass(frozen=True)
 class SolverTiming:
-    """The cycles of a solver around a core that takes a task every ``ii`` cycles.
+    """The cycles of a solver around a core that takes a step every ``ii`` cycles.
 
-    ``step`` and ``dstep`` are the core's latencies of both functions. It takes the forces of a step up to
-    ``late`` cycles after the rest. Cycles of parts are those for all problems, which take turns.
+    Derivatives of steps start every ``dstep_ii`` cycles, in the same core or in another one; one interval is
+    a multiple of the other. ``step`` and ``dstep`` are the latencies of both functions. Forces of a step may
+    come up to ``late`` cycles after the rest. Cycles of parts are those for all problems, which take turns.
     """
 
     shape: SolverShape
@@ -49,7 +50,13 @@ class SolverTiming:
     step: int
     dstep: int
     ii: int
+    dstep_ii: int
     late: int = 0
+
+    @property
+    def phases(self) -> int:
+        """The cycles after which both cores are in the same phase again."""
+        return max(self.ii, self.dstep_ii)
 
     @property
     def banks(self) -> int:
@@ -149,7 +156,7 @@ class SolverTiming:
     @property
     def period(self) -> int:
         """The cycles from a step to the next one in an expansion, or to that of the next problem."""
-        return -(-max(self.numbers, self.read_in) // self.ii) * self.ii
+        return -(-max(self.numbers, self.read_in) // self.dstep_ii) * self.dstep_ii
 
     @property
     def read_in(self) -> int:
@@ -187,7 +194,7 @@ class SolverTiming:
     @property
     def expansion(self) -> int:
         """The most cycles of an expansion until a sweep may begin."""
-        of_last = self.ii + self.dstep + self.numbers + LATENCY + self.read_in
+        of_last = self.dstep_ii + self.dstep + self.numbers + LATENCY + self.read_in
         return self.period * (self.ahead - 1) + of_last
 
     @property
@@ -202,7 +209,7 @@ class SolverTiming:
         The sweep rests before that, or ended so short a time ago that its last interval goes on. There are a
         pass and an expansion between two sweeps, and both may wait for the core or not.
         """
-        since_last = self.forward_pass + self.expansion - 2 * (self.ii - 1)
+        since_last = self.forward_pass + self.expansion - (self.ii - 1) - (self.dstep_ii - 1)
         return max(self.sweep.between * self.interval - since_last, STARTS)
 
     @property
@@ -263,7 +270,7 @@ class SolverTiming:
 
     def solution(self, iterations: int) -> int:
         """Return the most cycles of a solution in which no sweep is repeated."""
-        first = max(self.first_pass, self.curvatures) + 2 + 2 * self.shape.problems + self.ii - 1
+        first = max(self.first_pass, self.curvatures) + 2 + 2 * self.shape.problems + self.phases - 1
         first += self.without_values if iterations else 0
         first += (SIGN_CYCLES + 1) * self.shape.problems if self.shape.wide else 0
         return first + iterations * self.iteration

@@ -184,7 +184,7 @@ def test_solvers_and_interfaces_that_do_not_belong_together_are_refused():
     cores = [core.component(None) for core in plan.cores]
     with pytest.raises(ValueError, match="solver: is None; expected one if the interface has its commands"):
         Accelerator(cores=cores, interface=plan.interface)
-    solver = plan.solver.component(plan.cores[0].component(None), None)
+    solver = plan.solver.component(plan.cores, [plan.cores[0].component(None)], None)
     with pytest.raises(ValueError, match="solver: is around another core"):
         Accelerator(cores=cores, interface=plan.interface, solver=solver)
 

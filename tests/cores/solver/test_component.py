@@ -108,7 +108,7 @@ async def cycles_of_parts(bench, task, iterations):
             parts[name].append(cycles - begun.pop(name))
         begun |= {name: cycles for name, start in begins.items() if get(start)}
         banks += [get(solver.expansion.around)[0]] * get(solver.expansion.start)
-        beat = cycles if get(solver.phase_zero) else beat
+        beat = cycles if get(solver.phase_zero_step) else beat
         if get(solver.expansion.start):
             waits.append((beat - cycles - BEFORE_STEP) % II - (II - 1))
         await bench.ctx.tick()
@@ -178,7 +178,7 @@ def test_a_problem_takes_the_same_cycles_in_every_phase_of_the_core(iterations):
         await bench.load(goal)
         taken = set()
         for phase in range(II):
-            while not bench.ctx.get(bench.solver.phase_zero):
+            while not bench.ctx.get(bench.solver.phase_zero_step):
                 await bench.ctx.tick()
             for _ in range(phase):
                 await bench.ctx.tick()
@@ -375,8 +375,8 @@ def test_a_fixed_time_step():
 
 
 def test_cores_and_sweeps_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="core: has no dstep; a solver needs both"):
+    with pytest.raises(ValueError, match="core: has no dstep, which a solver needs"):
         component(fixed(), SimpleNamespace(names=("step",)), SWEEP_II)
     two, sweep = replace(fixed().shape, problems=2), simulation().component.solver.sweep
     with pytest.raises(ValueError, match="sweep: 1 problems take turns; expected 2"):
-        SolverComponent(shape=two, sweep=sweep, core=core())
+        SolverComponent(shape=two, sweep=sweep, steps=core(), derivatives=core())

@@ -28,7 +28,7 @@ def test_parts_take_about_what_is_estimated(sizes, tmp_path):
     family, shape = solver.core.device.family, solver.shape.rollout
     fabric, step = FABRICS[family], solver.interface.words("step")
     between = sum((part.cells(step, shape, fabric) for part in hardware_of(shape)), Cells())
-    hardware = solver.component(solver.core.component(None), None).solver
+    hardware = solver.component([solver.core], [solver.core.component(None)], None).solver
     parts = {
         "expansion": (hardware.expansion, expansion_cells(solver.timing, fabric)),
         "forward": (hardware.forward, pass_cells(solver.timing, fabric) + between),

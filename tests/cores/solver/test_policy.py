@@ -22,7 +22,7 @@ ITEMS = (*SHAPE.gains, *SHAPE.changes)
 def timing(between):
     """Return the timing of a solver whose sweep puts out a policy every ``between`` cycles."""
     sweep = SimpleNamespace(between=1, schedule=SimpleNamespace(ii=between))
-    return SolverTiming(SHAPE, sweep, 0, 0, 1)
+    return SolverTiming(SHAPE, sweep, 0, 0, 1, 1)
 
 
 def random_words(formats, rng):

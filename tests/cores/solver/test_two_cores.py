@@ -66,7 +66,8 @@ def test_a_problem_takes_the_same_cycles_in_every_phase_of_both_cores(options):
         for phase in range(solver.timing.phases):
             while not ctx.get(solver.phase_zero_dstep):
                 await ctx.tick()
-            await ctx.tick().repeat(phase)
+            for _ in range(phase):
+                await ctx.tick()
             answer, cycles = await bench.solve(task, 1)
             taken.add(cycles)
         compare(model, answer, model.solve(task, goal, 1))
@@ -79,13 +80,9 @@ def test_a_problem_takes_the_same_cycles_in_every_phase_of_both_cores(options):
 def test_intervals_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="cores: step starts every 4 cycles, and dstep every 6"):
         planned(**cores((("step", "id"), 4), (("dstep",), 6)))
-    with pytest.raises(InputError, match="cores: a solver takes steps, and derivatives, in one core"):
-        planned(cores=(CoreRequest(("step", "id"), 4), CoreRequest(("dstep",), 4, copies=2)), ii=None)
 
 
 def test_derivatives_of_fewer_bits_are_refused():
     shape = planned(**APART).solver.shape
-    with pytest.raises(
-        InputError, match=r"cores: q\[0\] has 30 bits in step and 29 in dstep; expected at least"
-    ):
+    with pytest.raises(InputError, match=r"cores: q\[0\] has 30 bits in step and 29 in dstep"):
         _check_formats(shape.dstep, shape.step)

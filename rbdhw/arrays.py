@@ -134,7 +134,9 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys((TRACKED, "p_ref", "p_weight"), ArrayKind(("tracked", 3))),
     "C": ArrayKind(("nx",)),
     **dict.fromkeys(("y", "y_weight"), ArrayKind(("rows",))),
-    "K": ArrayKind(("nv", "ndx")),
+    "K": ArrayKind(("nv", "nx")),
+    **dict.fromkeys(("d_weight", "d_curvature"), _VECTOR),
+    "d_row": ArrayKind(("nv", "nq")),
     "A": _BY_STATE,
     "B": _BY_CONTROL,
 }

@@ -68,6 +68,7 @@ from rbdhw.protocol import CODES, COST, FUNCTIONS, LOAD_PARAMETERS, MPPI, ROLLOU
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
+from rbdhw.robot.wide_joints import driven_coordinates
 from rbdhw.runtime.files import is_folder
 from rbdhw.verilog_names import DEFAULT_NAME
 
@@ -203,7 +204,7 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
     solver = _read_stream(manifest).solver
     if sweep is not None and solver is not None:
         program, h = sweep
-        fixed = FixedSweep(sweeps_of(program, solver.knots), program, h, range(robot.nv))
+        fixed = FixedSweep(sweeps_of(program, solver.knots), program, h, driven_coordinates(robot))
         sizes = solver.alphas, solver.iterations, solver.problems, solver.blocks
         try:
             model = with_solver(model, fixed, *sizes)

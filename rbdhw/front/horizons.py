@@ -291,7 +291,8 @@ class Horizons:
         10 by default, or when no more than the share ``tolerance`` of the cost can be gained.
 
         An accelerator has the costs of ``Q`` and ``R``, limits of its domain, and no tolerance.
-        It holds ``tau`` first, ``warm`` is its last solution, and ``iterations`` is the build's by default.
+        It holds ``tau`` first, on a floating base always. ``warm`` is its last solution, and ``iterations``
+        is the build's by default.
         Problems of a batch are solved in turn, or with ``--problems`` as many together. A batch of no more
         may follow its last solution, too.
 

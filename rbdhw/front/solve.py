@@ -21,6 +21,7 @@ from rbdhw.model.solver_codec import Asked
 from rbdhw.protocol import CONTACT, FORCE_LIMITS
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
+from rbdhw.robot.wide_joints import wide_joints
 from rbdhw.software.solver import inputs_of, sizes_of
 from rbdhw.solving import Solved
 
@@ -196,6 +197,9 @@ def solve_on_chip(
         others = "one problem" if most == 1 else f"its problems, {most} at most"
         expected = f"the last solution of this object, and {others}"
         raise InputError("warm", "is no solution that the accelerator keeps", expected, "leave warm out")
+    if warm is not None:
+        states = np.reshape(warm.states, (count, horizon.steps + 1, -1))
+        problems |= _near_to(horizon.robot, problems, states[:, min(shift, horizon.steps)])
     follow = None if warm is None else shift
     asked = [
         Asked({name: array[k] for name, array in problems.items()}, iterations, follow) for k in range(count)
@@ -208,6 +212,20 @@ def solve_on_chip(
     ]
     stacked = {name: np.stack([each[name] for each in solutions]) for name in Solution._fields}
     return Solution(*(with_axes(stacked[name], lead) for name in Solution._fields))
+
+
+def _near_to(robot: Robot, problems: Mapping[str, Array], states: Array) -> dict[str, Array]:
+    """Return the first configurations and the references of problems, near to states (P, nq + nv).
+
+    Their quaternions are on one side. They get the other signs if the first ones are nearer then.
+    """
+    q, x_ref = problems["q"].copy(), problems["x_ref"].copy()
+    for joint in wide_joints(robot):
+        part = list(joint.quaternion)
+        turned = np.sum(q[:, part] * states[:, part], axis=1, keepdims=True) < 0.0
+        q[:, part] *= np.where(turned, -1.0, 1.0)
+        x_ref[..., part] *= np.where(turned, -1.0, 1.0)[:, np.newaxis]
+    return {"q": q, "x_ref": x_ref}
 
 
 def _together(engine: WordEngine) -> int:

@@ -43,5 +43,11 @@ def floating_coordinates(robot: Robot) -> list[int]:
     return [i for each in floating for i in each.coordinates]
 
 
+def driven_coordinates(robot: Robot) -> list[int]:
+    """Return the velocity coordinates of all other joints, whose forces may change."""
+    floating = floating_coordinates(robot)
+    return [i for i in range(robot.nv) if i not in floating]
+
+
 def _is_wide(joint: Joint) -> bool:
     return joint.mimic is None and (joint.kind.quaternion is not None or joint.kind is JointKind.PLANAR)

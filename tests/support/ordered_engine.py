@@ -6,6 +6,7 @@ Amaranth's own computes all signals of a module whenever one of its inputs has c
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from heapq import heappop, heappush
 
@@ -17,7 +18,16 @@ from amaranth.sim._pyrtl import _FragmentCompiler
 DEEP = 20_000
 """The depth of expressions that are compiled: a write to a memory has an operand for each bit of a row."""
 
-sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEP))
+
+@contextmanager
+def deep_expressions():
+    """Compile expressions of this depth."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEEP))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def independent(statements):
@@ -100,6 +110,10 @@ class _Compiler(_FragmentCompiler):
         self.groups: list[tuple[Callable[[], None], set[int], set[int]]] = []
 
     def __call__(self, fragment):
+        with deep_expressions():
+            return self._compiled(fragment)
+
+    def _compiled(self, fragment):
         groups, without = independent(fragment.statements.get("comb", ()))
         for statements in groups:
             part = Fragment()

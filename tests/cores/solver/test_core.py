@@ -37,7 +37,8 @@ def built(interval=None, knots=3, alphas=2, block_rams=None):
     sweeps = replace(interface.solver.sweeps, links=knots + 1)
     longer = replace(interface, solver=replace(interface.solver, sweeps=sweeps))
     device = replace(core().device, block_rams=block_rams or core().device.block_rams)
-    return build_solver(longer, replace(core(), device=device), None, interval)
+    of_device = replace(core(), device=device)
+    return build_solver(longer, of_device, of_device, None, interval)
 
 
 def test_a_longer_interval_takes_less_hardware_and_more_cycles():
@@ -134,7 +135,7 @@ def test_an_iteration_uses_each_block_in_each_cycle_once_at_most(alphas):
 
 def test_energy_is_the_power_for_the_time_of_an_iteration():
     model, (steps,) = fixed_solver("toy", 3, 2).model, plan_of("toy").cores
-    solver = build_solver(model.interface, steps, None)
+    solver = build_solver(model.interface, steps, steps, None)
     energy, microseconds = solver.energy(100.0), solver.timing.iteration / 100.0
     assert energy.nanojoules == pytest.approx(1e3 * energy.watts * microseconds)
     assert energy.delay_product == pytest.approx(energy.nanojoules * microseconds)

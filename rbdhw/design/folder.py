@@ -64,7 +64,7 @@ from rbdhw.options.build import (
     PROBLEMS,
     STREAMS,
 )
-from rbdhw.protocol import CODES, COST, FUNCTIONS, LOAD_PARAMETERS, MPPI, ROLLOUT_PARTS, rolled_by
+from rbdhw.protocol import CODES, COMMANDS, COST, FUNCTIONS, LOAD_PARAMETERS, MPPI, ROLLOUT_PARTS, rolled_by
 from rbdhw.robot.model import Robot
 from rbdhw.robot.parameters import nominal_words
 from rbdhw.robot.serialize import robot_from_json, robot_to_json
@@ -211,6 +211,7 @@ def _read(directory: Path, manifest: dict[str, Any]) -> Design:
         except InputError as error:
             raise _damaged(directory / MANIFEST, error) from None
     _check_functions(_read_stream(manifest).functions, model.interface.codes, directory / MANIFEST)
+    _check_commands(manifest, model, directory / MANIFEST)
     return Design(**vars(model), manifest=manifest, verilog=verilog, companions=companions)
 
 
@@ -291,6 +292,18 @@ def _check_functions(listed: Collection[str], known: Collection[str], manifest: 
     for function in sorted({*listed} ^ {*known}):
         expected = f"the functions of model.json: {', '.join(known)}"
         raise InputError(f"{manifest}, function '{function}'", "is not in both files", expected, AGAIN)
+
+
+def _check_commands(manifest: Mapping[str, Any], model: AcceleratorModel, path: Path) -> None:
+    """Check that the words of commands are those that this version computes; those of functions are read."""
+    commands = [name for name in model.interface.codes if name in COMMANDS]
+    known = packet_entries(model.interface, model.robot).data() if commands else {}
+    for command in commands:
+        for side in ("inputs", "outputs", "optional_outputs"):
+            listed = manifest.get(side)
+            if not isinstance(listed, dict) or listed.get(command) != known[side][command]:
+                where = f"{path}, {side}.{command}"
+                raise InputError(where, "other words than this version's", "what generate wrote", AGAIN)
 
 
 def _read_stream(manifest: Mapping[str, Any]) -> Stream:

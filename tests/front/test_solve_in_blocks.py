@@ -89,6 +89,18 @@ def test_a_manifest_with_blocks_for_a_sweep_without_is_refused(tmp_path):
         read(tmp_path)
 
 
+@pytest.mark.parametrize("side", ["inputs", "outputs"])
+def test_a_folder_whose_commands_have_other_words_is_refused(tmp_path, side):
+    """Another version wrote it: its accelerator answers with other words."""
+    write(draft_design(fixed().model), tmp_path)
+    manifest = read_manifest(tmp_path)
+    assert manifest[side]["solve"].pop()["name"] in ("shift", "solve.followed")
+    reseal(tmp_path, manifest)
+    text = f"json, {side}.solve: other words than this version's; expected what generate wrote; run `rbdhw"
+    with pytest.raises(InputError, match=text):
+        read(tmp_path)
+
+
 def test_a_build_with_blocks_that_are_not_possible_is_refused():
     with pytest.raises(InputError, match=f"^blocks: {KNOTS} steps do not make 5 blocks"):
         generate(path("toy"), BuildOptions(("solve",), knots=KNOTS, blocks=5))

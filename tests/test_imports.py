@@ -17,7 +17,7 @@ STEPS = "fixed.step_program graph.sweeps"
 
 ROLLOUTS = "fixed.cost fixed.feedback fixed.state_error fixed.rollout fixed.softmin"
 
-SOLVER = "fixed.knots fixed.scaled fixed.solver"
+SOLVER = "fixed.knots fixed.scaled fixed.solver fixed.solver_numbers fixed.wide_state fixed.descent"
 
 EVERYTHING = "*"
 """The stages that only the pipeline and the command line may import."""
@@ -60,7 +60,7 @@ MAY_IMPORT = {
         "errors remarks progress runtime options delays target arrays protocol scalar robot golden "
         "dynamics graph passes"
     ),
-    "fixed": "errors scalar arrays protocol graph",
+    "fixed": "errors scalar arrays protocol graph robot.wide_joints",
     "model.interface": (
         "options.build header arrays protocol fixed.program fixed.rollout fixed.single_precision fixed.solver"
     ),
@@ -70,8 +70,8 @@ MAY_IMPORT = {
     "schedule": f"errors scalar graph delays target {FORMATS} fixed.step_program",
     "rtl": (
         "errors verilog_names runtime registers.map model.interface scalar header arrays protocol delays "
-        f"target {FORMATS} fixed.single_precision {ROLLOUTS} fixed.scaled fixed.normal fixed.fusion "
-        f"schedule.model {STEPS} estimate.fabric"
+        f"target {FORMATS} fixed.single_precision {ROLLOUTS} fixed.scaled fixed.solver fixed.normal "
+        f"fixed.fusion schedule.model {STEPS} estimate.fabric"
     ),
     "estimate": "target",
     "estimate.energy": "target fixed.program",

@@ -302,7 +302,10 @@ def test_other_folders_refuse_means(tmp_path):
     ("options", "text"),
     [
         ({"rollout": ("gains",)}, "the samples of mppi have no feedback, and gains are asked for"),
-        ({"mounting": Mounting("floating")}, "base: mppi has the same robot in all steps; expected fixed"),
+        (
+            {"mounting": Mounting("any")},
+            "base: mppi has the same robot in all steps; expected fixed",
+        ),
         ({"streams": 2}, "streams: rollouts return to the only pair"),
         ({"copies": 2}, "rollouts return to one core"),
     ],

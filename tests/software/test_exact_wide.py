@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rbdhw.robot.model import JointKind
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
@@ -25,26 +24,20 @@ from tests.support.exact_solvers import (
     solve_arrays,
 )
 from tests.support.fixed_solvers import STEP, fixed_solver
-from tests.support.floating_robots import floating, two_legs
-from tests.support.mechanisms import mechanism
+from tests.support.floating_robots import floating, shoulder, two_legs
 
 REFUSED = -1
-
-
-def ball():
-    """Return a link with a spherical joint behind one that turns."""
-    return mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [-1, 0], 4)
 
 
 def hyq():
     return floating("hyq")
 
 
-def solver(make=ball, **sizes):
+def solver(make=shoulder, **sizes):
     return fixed_solver(make, 4, 3, **sizes)
 
 
-@pytest.fixture(params=[ball, two_legs])
+@pytest.fixture(params=[shoulder, two_legs])
 def both(request):
     return Both(solver(request.param))
 
@@ -137,12 +130,14 @@ def test_no_compiler_warns(compiler, language, tmp_path):
 
 
 SANITIZED = """
-from tests.software.test_exact_wide import solver
 from tests.support.exact_solvers import Both, check_any, check_loop
+from tests.support.fixed_solvers import fixed_solver
+from tests.support.floating_robots import shoulder
+solver = fixed_solver(shoulder, 4, 3)
 flags = "-fsanitize=undefined -fno-sanitize-recover=all -O1 -DRBDHW_LANES=1".split()
-check_loop(Both(solver(), flags), 0, 2)
+check_loop(Both(solver, flags), 0, 2)
 for seed in range(6, 10):
-    check_any(Both(solver(), flags), seed)
+    check_any(Both(solver, flags), seed)
 """
 
 

@@ -24,6 +24,11 @@ def two_legs():
     return robot.with_bodies(bodies).with_floating_base()
 
 
+def shoulder():
+    """Return a link with a spherical joint behind one that turns."""
+    return mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [BASE, 0], 4)
+
+
 def random_tree(seed, bodies=7):
     """Return a floating robot of reversible joints, one of them a mimic if two or more have one freedom."""
     rng = np.random.default_rng(seed)

@@ -5,12 +5,12 @@ import pytest
 from rbdhw.errors import InputError
 from rbdhw.model.solver_words import _check_formats
 from rbdhw.options.build import CoreRequest
-from tests.cores.solver.test_commands import Script, planned, problems
 from tests.support.fixed_solvers import solver_problem
 from tests.support.marks import long
 from tests.support.packet_script import accelerator_of
 from tests.support.simulation import Simulation
 from tests.support.solved import Bench, SolverWithCore, compare
+from tests.support.solver_script import Script, planned, problems
 
 
 def cores(*requests):

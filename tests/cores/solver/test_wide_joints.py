@@ -5,25 +5,17 @@ import pytest
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.robot.model import JointKind
 from rbdhw.solving import Solved
-from tests.cores.solver.test_commands import Script, planned, simulation
 from tests.support.fixed_solvers import solver_problem
-from tests.support.floating_robots import two_legs
+from tests.support.floating_robots import shoulder, two_legs
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
+from tests.support.solver_script import Script, planned, simulation
 
 KNOTS = 2
 
 
 def ball(_name):
     return mechanism([JointKind.SPHERICAL], [-1], 4)
-
-
-def shoulder(_name):
-    return mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [-1, 0], 4)
-
-
-def walker(_name):
-    return two_legs()
 
 
 def turned(problem, quaternion):
@@ -41,8 +33,8 @@ def solver_of(make, **options):
     ("make", "quaternion", "options"),
     [
         (ball, slice(0, 4), {}),
-        long(shoulder, slice(1, 5), {"width": 27}, minutes=4),
-        long(walker, slice(3, 7), {"width": 27}, minutes=6),
+        long(lambda _name: shoulder(), slice(1, 5), {"width": 27}, minutes=4),
+        long(lambda _name: two_legs(), slice(3, 7), {"width": 27}, minutes=6),
         long(ball, slice(0, 4), {"problems": 2}, minutes=1),
     ],
 )

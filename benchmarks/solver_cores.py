@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from benchmarks.robot_check import on_base
 from benchmarks.rows import Row, Rows, robot_label
 from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.estimate.calibration import weigh
@@ -24,7 +25,7 @@ from rbdhw.fixed.program import Program
 from rbdhw.frontend.knot_step import SWEEP
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.model.solver_words import with_solver
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import plan_build
 from rbdhw.quantize.solver_sweep import observed_magnitudes
 from rbdhw.robot.urdf import load_urdf
@@ -33,7 +34,10 @@ from rbdhw.target import target
 
 
 class Build(NamedTuple):
-    """A robot, a target, `--ii`, `--sweep-ii`, `--problems` and `--blocks`."""
+    """A robot, a target, `--ii`, `--sweep-ii`, `--problems`, `--blocks` and `--base`.
+
+    Derivatives may have a core of their own, with another interval than that of steps.
+    """
 
     robot: str
     target: str
@@ -41,6 +45,8 @@ class Build(NamedTuple):
     sweep_ii: int | None = None
     problems: int = 1
     blocks: int = 1
+    base: str = "fixed"
+    dstep_ii: int | None = None
 
 
 BUILDS: tuple[Build, ...] = (
@@ -53,7 +59,11 @@ BUILDS: tuple[Build, ...] = (
     Build("iiwa14", "xcvu9p", 1, 15, blocks=4),
     Build("iiwa14", "xcvu9p", 1, 16, problems=4),
     Build("iiwa14", "xcvu9p", 1, 8, problems=16),
+    Build("iiwa14", "xcvu9p", 1, 52, dstep_ii=16),
+    Build("iiwa14", "xcvu9p", 1, 15, blocks=4, dstep_ii=8),
+    Build("iiwa14", "xcvu9p", 1, 8, problems=16, dstep_ii=8),
     Build("iiwa14", "xck26", 64, 680),
+    Build("hyq", "xcvu9p", 32, 1200, base="floating"),
 )
 
 BITS, KNOTS, ALPHAS = 27, 64, 8
@@ -71,19 +81,26 @@ def solver_plans(builds: Sequence[Build]) -> Iterator[tuple[Build, AcceleratorPl
     """Yield builds and their plans. The sweep of a robot is observed once."""
     observed: dict[tuple[str, int], FixedSweep] = {}
     for build in builds:
-        name, device, ii, sweep_ii, problems, blocks = build
+        name, device, ii, sweep_ii, problems, blocks, base, dstep_ii = build
+        cores = () if dstep_ii is None else (CoreRequest(("step",), ii), CoreRequest(("dstep",), dstep_ii))
         options = BuildOptions(
             ("solve",),
             target=device,
             width=BITS,
-            ii=ii,
+            ii=None if cores else ii,
+            cores=cores,
+            mounting=Mounting(base=base),
             knots=KNOTS,
             alphas=ALPHAS,
             sweep_ii=sweep_ii,
             problems=problems,
             blocks=blocks,
         )
-        steps = Planner(prepare_build(load_urdf(path(name)), options), options).plan_functions(options)
+        robot = on_base(load_urdf(path(name)), base)
+        if cores:
+            yield build, plan_build(robot, options)
+            continue
+        steps = Planner(prepare_build(robot, options), options).plan_functions(options)
         if (name, blocks) not in observed:
             sweep = solver_model(steps.accelerator, options).sweep
             assert sweep is not None
@@ -99,8 +116,10 @@ def _row(build: Build, plan: AcceleratorPlan) -> Row:
     of_sweep = array.estimate()
     return {
         "robot": build.robot,
+        "base": build.base,
         "target": build.target,
         "ii": build.ii,
+        "dstep: ii": build.dstep_ii or build.ii,
         "problems": build.problems,
         "blocks": build.blocks,
         "clock, MHz": round(plan.clock_mhz),
@@ -148,7 +167,7 @@ def core_layout(rows: Rows) -> Rows:
         | {
             key.replace("_", " "): f"{value:,}" if isinstance(value, int) else value
             for key, value in row.items()
-            if key != "robot"
+            if key not in ("robot", "base")
         }
         for row in rows
     ]

@@ -184,3 +184,15 @@ def test_an_arm_solves_for_64_steps(ii, sweep_ii, turns, tmp_path):
     together = 12 if "problems" in turns else 8
     assert (report.solutions.tasks, report.solutions.mismatches) == (together, 0)
     assert report.solutions.unsolved <= 2
+
+
+@pytest.mark.verify(minutes=15)
+@pytest.mark.timeout(5400)
+def test_a_floating_quadruped_solves(tmp_path):
+    """The Verilog is simulated beside the model; base forces do not change, and their gains have no words."""
+    sizes = {"knots": 6, "alphas": 2, "iterations": 4, "ii": 32, "sweep_ii": 1200}
+    options = BuildOptions(("solve",), width=27, samples=256, mounting=Mounting("floating"), **sizes)
+    write(generate(path("hyq"), options), tmp_path / "hyq")
+    report = simulate(tmp_path / "hyq", 8, 0)
+    assert report.ok
+    assert (report.solutions.tasks, report.solutions.mismatches) == (8, 0)

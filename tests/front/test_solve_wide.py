@@ -8,9 +8,13 @@ from rbdhw.design.folder import draft_design, read, write
 from rbdhw.errors import InputError
 from rbdhw.golden import with_unit_quaternions
 from rbdhw.model.solver_codec import decode_solution, goal_words, plan_words, task_words
+from rbdhw.model.solver_problems import random_problem
 from rbdhw.model.solver_session import SolverSession
+from rbdhw.options.build import BuildOptions, Mounting
+from rbdhw.pipeline import generate
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.robot.model import JointKind
+from rbdhw.robots import path
 from rbdhw.solving import Solved
 from tests.support.exact_solvers import on_one_side
 from tests.support.fixed_solvers import fixed_solver, solver_problem
@@ -139,6 +143,39 @@ def test_problems_of_a_batch_have_weights_of_the_tangent_space(solver, acc, prob
         np.testing.assert_array_equal(solved.K[k], alone.K)
     with pytest.raises(InputError, match=rf"array 'Q': shape .*; expected \({KNOTS + 1}, {2 * nv}\)"):
         solve(acc, problem | {"Q": np.ones((KNOTS + 1, len(problem["x_ref"][0])))})
+
+
+INERTIAL = """<link name="base"><inertial>
+    <origin xyz="0.02 0 1"/><mass value="4"/>
+    <inertia ixx="0.05" ixy="0" ixz="0" iyy="0.06" iyz="0" izz="0.07"/>
+  </inertial></link>"""
+
+
+@pytest.mark.verify(minutes=4)
+@pytest.mark.timeout(1800)
+def test_engines_agree_bit_for_bit(tmp_path):
+    """A floating toy with a heavy base: a warm solution begins with the other sign of its quaternion."""
+    urdf, folder = tmp_path / "hopper.urdf", tmp_path / "hopper"
+    urdf.write_text(path("toy").read_text().replace('<link name="base"/>', INERTIAL))
+    sizes = {"width": 27, "ii": 8, "knots": KNOTS, "alphas": 2, "iterations": 8, "samples": 256}
+    write(generate(urdf, BuildOptions(("solve",), mounting=Mounting("floating"), **sizes)), folder)
+    design = read(folder)
+    problem = random_problem(design.robot, design.domain, KNOTS, 0.01, 5) | {"v": np.zeros(8)}
+
+    def solved(engine):
+        acc = package.load(folder, engine)
+        first = solve(acc, problem, iterations=3)
+        q, v = np.split(first.states[1], [9])
+        q[3:7] *= -1.0
+        return first, solve(acc, problem | {"q": q, "v": v}, iterations=1, warm=first, shift=1)
+
+    expected = solved(None)
+    assert expected[1].followed
+    assert expected[1].cost < expected[0].cost
+    for engine in ("numpy", "driver", "rtl"):
+        for one, other in zip(solved(engine), expected, strict=True):
+            for name in one._fields:
+                np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 
 def test_a_folder_that_is_read_has_the_forces_that_change(solver, folder):

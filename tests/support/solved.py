@@ -106,7 +106,8 @@ class Bench:
 
     async def start(self, task, iterations, warm=False, shift=0, more=False):
         ctx, solver = self.ctx, self.solver
-        assert ctx.get(solver.ready)
+        while not ctx.get(solver.ready):  # for the first phase of the core after a reset
+            await ctx.tick()
         assert ctx.get(solver.has_goal)
         ctx.set(solver.more, more)
         ctx.set(solver.task, packed(self.shape.step.inputs, task))

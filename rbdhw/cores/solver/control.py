@@ -31,6 +31,10 @@ class SolverControl:
         self.costs = Array(split_sum(m, self.forward.costs, widths))
         self._ends_sweep = Signal(name="ends_sweep")
         self._repeated = self._keep_values(m)
+        # Whether the core of steps had its first phase since a reset, from which a pass counts.
+        self._phased = Signal(name="phased")
+        with m.If(self.forward.phase_zero):
+            m.d.sync += self._phased.eq(1)
         with m.FSM(name="control"):
             self._begin(m)
             self._iterate(m)
@@ -49,7 +53,7 @@ class SolverControl:
         ]
         with m.State("IDLE"):
             m.d.comb += [
-                self.solver.ready.eq(1),
+                self.solver.ready.eq(self._phased),
                 self.solver.waits.eq(Cat(each.asked for each in problems).any()),
             ]
             m.d.sync += [first.eq(1), self._spare.eq(self.timing.phases - 1)]

@@ -123,10 +123,6 @@ def device_row(subject: Subject) -> Row:
 
 def device_layout(rows: Rows) -> Rows:
     """Return a line for each design."""
-
-    def both(estimate: int, counted: int) -> str:
-        return f"{estimate:,} / {counted:,} ({estimate / counted - 1.0:+.0%})"
-
     return [
         {
             "device": row["device"],
@@ -141,3 +137,8 @@ def device_layout(rows: Rows) -> Rows:
         }
         for row in rows
     ]
+
+
+def both(estimate: int, counted: int) -> str:
+    """Return an estimate beside a count, and its error."""
+    return f"{estimate:,} / {counted:,} ({estimate / counted - 1.0:+.0%})"

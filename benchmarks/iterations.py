@@ -21,7 +21,7 @@ BUILDS: tuple[Build, ...] = (
     Build(ARM, "xcvu9p", 1, 52),
     Build(ARM, "xcvu9p", 1, 8, problems=16),
     Build(ARM, "xcvu9p", 4, 280),
-    Build(ARM, "xck26", 64, 680),
+    Build(ARM, "xck26", 64, 680, core="array"),
 )
 
 CORE = "one core"

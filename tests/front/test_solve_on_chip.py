@@ -171,17 +171,23 @@ def test_simulate_has_solutions(folder):
 @pytest.mark.verify(minutes=8)
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
-    ("ii", "sweep_ii", "turns"),
-    [(16, None, {}), (4, 52, {}), (1, 15, {"blocks": 4}), (1, 16, {"problems": 4})],
+    ("ii", "sweep_ii", "others"),
+    [
+        (16, None, {}),
+        (4, 52, {}),
+        (1, 15, {"blocks": 4}),
+        (1, 16, {"problems": 4}),
+        (64, 680, {"core": "array", "target": "xck26"}),
+    ],
 )
-def test_an_arm_solves_for_64_steps(ii, sweep_ii, turns, tmp_path):
+def test_an_arm_solves_for_64_steps(ii, sweep_ii, others, tmp_path):
     """The Verilog is simulated beside the model, with an iteration or two for each solution."""
-    sizes = {"knots": 64, "alphas": 8, "ii": ii, "sweep_ii": sweep_ii, **turns}
+    sizes = {"knots": 64, "alphas": 8, "ii": ii, "sweep_ii": sweep_ii, **others}
     options = BuildOptions(("solve",), width=27, samples=256, **sizes)
     write(generate(path("iiwa14"), options), tmp_path / "arm")
     report = simulate(tmp_path / "arm", 16, 0)
     assert report.ok
-    together = 12 if "problems" in turns else 8
+    together = 12 if "problems" in others else 8
     assert (report.solutions.tasks, report.solutions.mismatches) == (together, 0)
     assert report.solutions.unsolved <= 2
 

@@ -14,6 +14,14 @@ from rbdhw.cores.solver.control import SolverControl
 from rbdhw.cores.solver.curvatures import Curvatures
 from rbdhw.cores.solver.expansion import Expansion
 from rbdhw.cores.solver.forward import ForwardPass
+from rbdhw.cores.solver.memories import (
+    CURVATURES,
+    GOALS,
+    LIMITS,
+    POLICIES,
+    TRAJECTORIES,
+    solver_memories,
+)
 from rbdhw.cores.solver.near_signs import NearSigns
 from rbdhw.cores.solver.policy import PolicyRows
 from rbdhw.cores.solver.problems import Problems
@@ -210,8 +218,7 @@ class SolverComponent(wiring.Component):
     def _keep_trajectories(self, m: Module) -> None:
         """Add the memory of trajectories, and show that of a problem outside of solutions."""
         shape, forward, expansion = self.shape, self.forward, self.expansion
-        rows = shape.problems * forward.banks * (shape.knots + 1)
-        memory = self._memory(m, "trajectories", len(forward.row), rows)
+        memory = self._memory(m, TRAJECTORIES)
         self._shown, self._shown_knot = (
             Signal(range(shape.problems), name="shown"),
             Signal.like(self.read_knot),
@@ -238,9 +245,7 @@ class SolverComponent(wiring.Component):
     def _keep_policies(self, m: Module) -> None:
         """Add the memory of policies, in which each problem has two banks."""
         forward, rows, knots = self.forward, self.rows, self.shape.knots + 1
-        memory = self._memory(
-            m, "policies", len(rows.gains) + len(rows.changes), 2 * self.shape.problems * knots
-        )
+        memory = self._memory(m, POLICIES)
         banks, usable = self._problems.each("policies"), Signal(name="shown_usable")
         problem = Mux(forward.busy, forward.policy_problem, self._shown)
         step = Mux(forward.busy, forward.policy_step, self._shown_knot)
@@ -258,10 +263,8 @@ class SolverComponent(wiring.Component):
     def _keep_goals(self, m: Module) -> None:
         """Add the memories of goals, in which each problem has two banks."""
         forward, expansion, copied, knots = self.forward, self.expansion, self.curvatures, self.shape.knots
-        banks, rows = self._problems.each("goal_bank"), 2 * self.shape.problems * knots
-        goals = self._memory(m, "goals", len(self.goal), rows)
-        curvatures = self._memory(m, "curvatures_of_goals", len(self.goal_curvatures), rows)
-        limits = self._memory(m, "limits_of_goals", len(self.goal_limits), rows)
+        banks = self._problems.each("goal_bank")
+        goals, curvatures, limits = (self._memory(m, name) for name in (GOALS, CURVATURES, LIMITS))
         problem = Mux(forward.busy, forward.goal_problem, expansion.goal_problem)
         step = Mux(forward.busy, forward.goal_step, expansion.goal_step)
 
@@ -295,9 +298,10 @@ class SolverComponent(wiring.Component):
                         number = Mux(copied.busy, getattr(copied, f"write_{port}_{column}"), number)
                     m.d.comb += getattr(sweeper, f"write_{port}_{column}").eq(number)
 
-    @staticmethod
-    def _memory(m: Module, name: str, width: int, depth: int) -> _Ports:
-        m.submodules[name] = memory = Memory(shape=width, depth=depth, init=[])
+    def _memory(self, m: Module, name: str) -> _Ports:
+        held = solver_memories(self.timing)[name]
+        style = {"ram_style": "distributed"} if held.in_tables(self.sweep.device) else {}
+        m.submodules[name] = memory = Memory(shape=held.width, depth=held.rows, init=[], attrs=style)
         return _Ports(memory.write_port(), memory.read_port())
 
     def _take_policies(self, m: Module) -> None:

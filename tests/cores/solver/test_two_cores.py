@@ -1,4 +1,4 @@
-"""A solver that takes steps in one core and derivatives in another equals its model, bit for bit."""
+"""A solver with a core of steps and one of derivatives, or on an array, equals its model, bit for bit."""
 
 import pytest
 
@@ -21,11 +21,14 @@ def cores(*requests):
 APART = cores((("step",), 2), (("dstep", "id"), 8))
 """Derivatives have the longer interval, and more bits of a state."""
 
+ARRAY = {"core": "array", "ii": 32}
+
 
 @pytest.mark.parametrize(
     "options",
     [
         APART,
+        ARRAY,
         long(cores((("step", "id"), 8), (("dstep",), 4))),
         long(APART | {"problems": 2}),
         long(APART | {"blocks": 2, "width": 27}),
@@ -51,7 +54,7 @@ def test_derivatives_take_states_with_more_bits():
     assert max(planned(**APART).solver.shape.finer.values()) > 0
 
 
-@pytest.mark.parametrize("options", [APART, cores((("step", "id"), 8), (("dstep",), 4)), long({"ii": 32})])
+@pytest.mark.parametrize("options", [APART, ARRAY, cores((("step", "id"), 8), (("dstep",), 4)), long({"ii": 32})])
 def test_a_problem_takes_the_same_cycles_in_every_phase_of_both_cores(options):
     """The first one comes as soon as the solver is ready after a reset."""
     plan = planned(**options)

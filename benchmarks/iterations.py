@@ -51,7 +51,8 @@ def _builds() -> Iterator[Row]:
         options = {"sweep-ii": build.sweep_ii or 1, "blocks": build.blocks, "problems": build.problems}
         others = "".join(f" --{name} {number}" for name, number in options.items() if number > 1)
         of_several = f", a problem of {build.problems}" if build.problems > 1 else ""
-        name = f"{build.target}, --ii {build.ii}{others}{of_several}"
+        core = f" --core {build.core}" if build.core else ""
+        name = f"{build.target},{core} --ii {build.ii}{others}{of_several}"
         yield _row(name, ALPHAS, microseconds, energy.watts)
 
 

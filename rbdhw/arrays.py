@@ -17,6 +17,7 @@ from rbdhw.protocol import (
     NEXT_STATE,
     PARAMETERS,
     TRACKED,
+    TRACKED_JACOBIAN,
 )
 
 
@@ -132,6 +133,7 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),
     **dict.fromkeys(("tau_slope", "tau_curvature", *FORCE_LIMITS), _VECTOR),
     **dict.fromkeys((TRACKED, "p_ref", "p_weight"), ArrayKind(("tracked", 3))),
+    TRACKED_JACOBIAN: ArrayKind(("tracked", 3, "nv")),
     "C": ArrayKind(("nx",)),
     **dict.fromkeys(("y", "y_weight"), ArrayKind(("rows",))),
     "K": ArrayKind(("nv", "nx")),
@@ -159,8 +161,8 @@ def kind_of(array: str, function: str | None = None) -> ArrayKind:
 def results_of(function: str, sizes: Mapping[str, int], extended: bool) -> tuple[str, ...]:
     """Return the names of a function's results, or with optional ones, for a robot with these sizes.
 
-    There are no derivatives by damping and gains of contacts that are constants, and no positions of frames
-    that are not tracked.
+    There are no derivatives by damping and gains of contacts that are constants, and neither positions nor
+    Jacobians of frames that are not tracked.
     """
     entry = FUNCTIONS[function]
     names = entry.outputs + entry.optional_outputs if extended else entry.outputs

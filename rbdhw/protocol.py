@@ -83,7 +83,10 @@ NEXT_STATE = "x_next"
 """The array of the state after a step in time: the configuration, then the velocity."""
 
 TRACKED = "p_next"
-"""The array of the positions of frames behind a step, in builds whose rollouts have costs of them."""
+"""The array of the positions of frames behind a step, in builds that have costs of them."""
+
+TRACKED_JACOBIAN = "J_next"
+"""The array of their Jacobians there, in the same builds."""
 
 PARAMETERS = "parameters"
 """The inertial parameters of chosen links: mass, centre of mass, and inertia about it."""
@@ -202,7 +205,7 @@ FUNCTIONS: dict[str, Function] = {
         13,
         "state after a step by semi-implicit Euler, and its derivatives",
         _BY_STEP,
-        ("x_next", "A", "B"),
+        ("x_next", "A", "B", TRACKED_JACOBIAN),
         algorithms=("axes", "derivatives", "inverse", "products", "gradient"),
         cost_like="did",
     ),

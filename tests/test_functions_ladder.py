@@ -15,7 +15,7 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import plan_build
-from rbdhw.protocol import CODES, FUNCTIONS, TRACKED
+from rbdhw.protocol import CODES, FUNCTIONS, TRACKED, TRACKED_JACOBIAN
 from rbdhw.robot.link_frames import choose_frames, choose_spheres
 from rbdhw.robot.model import BASE, JointKind, Robot
 from rbdhw.robots import path
@@ -33,6 +33,8 @@ from tests.support.tracking import tracking
 
 EVERY = pytest.mark.parametrize("function", FUNCTIONS)
 
+TRACKING = {TRACKED, TRACKED_JACOBIAN}
+
 II = {"pipeline": 4, "array": 16}
 
 
@@ -42,7 +44,7 @@ def robot_of(function: str) -> Robot:
     Steps that may track frames do.
     """
     entry = FUNCTIONS[function]
-    tracks = TRACKED in entry.outputs
+    tracks = not TRACKING.isdisjoint(entry.outputs)
     contacts = (("tip", "point"),) if entry.touches else ()
     frames = ("tip",) if entry.framed or tracks else ()
     spheres = (("tip@0:0:0", 0.1), ("upper_arm@0:0:0.1", 0.0), ("world@0.3:0.1:0", 0.2)) * entry.clears
@@ -62,7 +64,7 @@ def pendulum_of(function: str) -> Robot:
         return choose_spheres(pendulum, [("b0@0.1:0.2:0.3", 0.1), ("world@0:0.5:0", 0.0)])
     if FUNCTIONS[function].touches:
         pendulum = with_contacts(pendulum, 1, "local")
-    if TRACKED in FUNCTIONS[function].outputs:
+    if not TRACKING.isdisjoint(FUNCTIONS[function].outputs):
         return tracking(pendulum, "b0@0.1:0.2:0.3")
     return choose_frames(pendulum, ["b0"], "local") if FUNCTIONS[function].framed else pendulum
 

@@ -32,7 +32,7 @@ CONTRACT = {
     "hfd": (10, (*BY_TAU, "lambda_a", "base_held", *BASE), ("H_qq", "H_qv", "H_vv", "H_qtau")),
     "kin": (11, (*BY_A, "base_v", "base_a"), ("placement", "J", "velocity")),
     "step": (12, STEP, ("x_next", "p_next")),
-    "dstep": (13, STEP, ("x_next", "A", "B")),
+    "dstep": (13, STEP, ("x_next", "A", "B", "J_next")),
     "rk4": (14, STEP, ("x_next",)),
     "drk4": (15, STEP, ("x_next", "A", "B")),
     "gravity": (21, ("q", "gravity", "parameters"), ("tau",)),

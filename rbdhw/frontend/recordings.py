@@ -15,6 +15,7 @@ from rbdhw.frontend.frame_functions import (
     kinematics,
     positions,
     tracked,
+    tracked_jacobians,
 )
 from rbdhw.frontend.integrators import Integrator
 from rbdhw.frontend.quantities import Quantities
@@ -55,6 +56,11 @@ def _step(x: Quantities, integrator: Integrator) -> Arrays:
     return (state, *tracked(x.setting, state))
 
 
+def _dstep(x: Quantities) -> Arrays:
+    state, *slopes = x.integrator.euler_derivatives()
+    return (state, *slopes, *tracked_jacobians(x.setting, state))
+
+
 def _com(x: Quantities) -> Arrays:
     return ([*x.whole.centre], x.whole.velocity, x.whole.jacobian, x.whole.acceleration)
 
@@ -79,7 +85,7 @@ RECORDINGS: dict[str, Callable[[Quantities], Arrays]] = {
     "hid": lambda x: force_hessian(x.second.state, x.second.contraction),
     "hfd": _hfd,
     "step": lambda x: _step(x, x.integrator),
-    "dstep": lambda x: x.integrator.euler_derivatives(),
+    "dstep": _dstep,
     "rk4": lambda x: (x.integrator.runge_kutta(),),
     "drk4": lambda x: x.integrator.runge_kutta_derivatives(),
     "cstep": lambda x: _step(x, x.contact_integrator),

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.arrays import WordName, kind_of, results_of
-from rbdhw.protocol import FUNCTIONS, NEXT_STATE, TRACKED
+from rbdhw.protocol import FUNCTIONS, NEXT_STATE, TRACKED, TRACKED_JACOBIAN
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ def _split(robot: Robot, function: str, array: str) -> list[Part]:
 
 def _cuts(robot: Robot, function: str, array: str) -> tuple[int, dict[str, int]]:
     """Return the axis along which an array is split, and the end of each of its parts; none if it is not."""
-    if array == TRACKED:
+    if array in (TRACKED, TRACKED_JACOBIAN):
         return 0, {}
     if FUNCTIONS[function].integrates:
         rows = robot.nq if array == NEXT_STATE else robot.nv

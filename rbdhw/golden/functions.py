@@ -35,7 +35,7 @@ from rbdhw.golden.spatial import Array
 from rbdhw.golden.system import System
 from rbdhw.golden.tasks import Tasks
 from rbdhw.golden.whole_body import centre_of_mass, centroidal, centroidal_derivatives, energy
-from rbdhw.protocol import TRACKED
+from rbdhw.protocol import TRACKED, TRACKED_JACOBIAN
 from rbdhw.robot.model import Robot
 
 Results = dict[str, Array]
@@ -128,13 +128,12 @@ def _step(scheme: Scheme, touches: bool, differentiated: bool, chunk: Chunk) -> 
         return scheme(chunk.robot, accelerations, states)
 
     results = {"x_next": step(chunk.tasks)}
+    tracked = positions(chunk.robot, results["x_next"][:, : chunk.robot.nq]) if chunk.robot.tracks else {}
     if not differentiated:
-        if chunk.robot.tracks:
-            q = results["x_next"][:, : chunk.robot.nq]
-            results[TRACKED] = placements(chunk.robot, q)[..., :3, 3]
-        return results
+        return results | ({TRACKED: tracked["position"]} if tracked else {})
     slopes = derivatives(chunk.robot, step, chunk.tasks)
-    return results | slopes | {"A": without_base_changes(slopes["A"], chunk.held)}
+    rows = {TRACKED_JACOBIAN: tracked["J_position"]} if tracked else {}
+    return results | slopes | {"A": without_base_changes(slopes["A"], chunk.held)} | rows
 
 
 TWINS: dict[str, Callable[[Chunk], Results]] = {

@@ -270,8 +270,12 @@ class BuildOptions:
 
     @property
     def tracks(self) -> bool:
-        """Whether rollouts have costs of the positions of frames, which their steps give."""
-        return COST in self.rollout and bool(self.mounting.frames)
+        """Whether rollouts, or solutions of an accelerator, have costs of the positions of frames.
+
+        Their steps give these.
+        """
+        solves = self.serves_solver and self.target not in PROCESSORS
+        return (COST in self.rollout or solves) and bool(self.mounting.frames)
 
     @property
     def rolled(self) -> str | None:

@@ -119,6 +119,7 @@ WITH_UNITS = frozenset(
         "position",
         "p_next",
         "p_ref",
+        "J_next",
         "J_position",
         "J_com",
         "A_g",
@@ -182,7 +183,7 @@ class Units:
             return self._of_parameter(index)
         if array in ("position", "p_next", "p_ref"):
             return "m"
-        if array in ("J_com", "J_position"):
+        if array in ("J_com", "J_position", "J_next"):
             return "1" if self._shifts[index[-1]] else "m/rad"
         if array == "A_g":
             return write_unit(_inertia(1, [index[0] < 3, self._shifts[index[1]]]))

@@ -66,6 +66,7 @@ UNITS = {
     "position": "position of each frame in the world: m",
     "p_next": "position of each frame in the world behind the step: m",
     "J_position": "its Jacobian: velocity of the frame's origin = J_position v",
+    "J_next": "derivative of p_next by the configuration behind the step, in the tangent space",
     "com": "centre of mass: m",
     "com_velocity": "velocity of the centre of mass: m/s",
     "J_com": "Jacobian of the centre of mass: com_velocity = J_com v",

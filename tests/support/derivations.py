@@ -5,6 +5,7 @@ The robot has one joint of one degree of freedom after the other, so that positi
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pinocchio as pin
@@ -148,12 +149,14 @@ def _step(robot: Robot, function: str, arrays: Arrays) -> Arrays:
         return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
     results = {"x_next": follow(arrays)}
-    if robot.tracks:
-        behind = arrays | {"q": results["x_next"][:, :n]}
-        results["p_next"] = _frames(robot, "position", behind)["position"]
-    if function in ("dstep", "drk4", "dcstep"):
+    behind = arrays | {"q": results["x_next"][:, :n]}
+    differentiated = function in ("dstep", "drk4", "dcstep")
+    if differentiated:
         results["A"] = np.concatenate([_by(name, follow, arrays) for name in ("q", "v")], axis=-1)
         results["B"] = _by("tau", follow, arrays)
+    if robot.tracks:
+        name, of = ("J_next", partial(_by, "q")) if differentiated else ("p_next", lambda f, x: f(x))
+        results[name] = of(lambda tasks: _frames(robot, "position", tasks)["position"], behind)
     return results
 
 

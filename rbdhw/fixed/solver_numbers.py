@@ -9,6 +9,8 @@ from rbdhw.arrays import GivenElement, given_elements
 from rbdhw.fixed.format import Format, Integers, exponent_above, round_half_up, wrap
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.rollout import StepWords
+from rbdhw.graph.knots import POSITION_ROW
+from rbdhw.protocol import TRACKED_JACOBIAN
 
 FACTOR_BITS = 24
 """The bits of a factor that is no word of a task."""
@@ -70,12 +72,15 @@ class Change:
 
 
 def step_derivatives(dstep: StepWords, nv: int, forces: Sequence[int]) -> dict[str, GivenElement]:
-    """Return the elements of a knot's ``D`` that words of ``dstep`` give; the others are zero in all states.
+    """Return the elements of a knot's ``D`` and ``P`` that words of ``dstep`` give; others are always zero.
 
     ``forces`` are the coordinates whose forces change.
     """
     elements = {}
     for element in given_elements((word.elements for word in dstep.outputs), nv):
+        if element.name.array == TRACKED_JACOBIAN:
+            frame, axis, column = element.name.index
+            elements[f"{POSITION_ROW}[{3 * frame + axis},{column}]"] = element
         if element.integrated or element.name.array not in ("A", "B"):
             continue
         row, column = element.name.index[0] - nv, element.name.index[1]

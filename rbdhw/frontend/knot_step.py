@@ -11,12 +11,16 @@ Velocities are counted in steps, as ``h v``. A knot's numbers are
                    the diagonal alone if costs are not coupled
 ``g`` (2nv+m,)     the gradient of the cost by the state and the forces
 ``R`` (m,)         the Hessian by the forces, which is diagonal
+``P`` (r, nv)      the derivatives of r positions of frames by q, which cost something beside ``H`` and ``g``;
+                   those that are zero in all states may be left out
+``W``, ``G`` (r,)  the weights of these positions, and the weights times their errors
 ``moved`` (2nv,)   the change of the knot behind since its value function was computed, zero if that is new;
                    only in sweeps in blocks
 =================  ===================================================================================
 
 The last knot has no step: there ``D`` and the gradients by forces are zero, and ``R`` is positive. Then the
-step hands on the knot's cost, and the sweep needs no other beginning.
+step hands on the knot's cost, and the sweep needs no other beginning. Of positions the cost has the gradient
+``P^T G`` and the Hessian ``P^T diag(W) P`` by q.
 """
 
 from __future__ import annotations
@@ -29,12 +33,13 @@ from rbdhw.dynamics.riccati import Matrix, Quadratic, StepChange, Vector, moved_
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, optimise
 from rbdhw.frontend.knot_states import JointStates
 from rbdhw.graph.graph import Graph
+from rbdhw.graph.knots import POSITION_ROW, POSITION_SLOPE, POSITION_WEIGHT
 from rbdhw.graph.sweeps import Carried, Given, Shared, Source, Sweep, Sweeps
 from rbdhw.graph.trace import Recorder, Signal
 from rbdhw.passes.prune import prune
 from rbdhw.robot.model import Robot
 from rbdhw.robot.wide_joints import wide_joints
-from rbdhw.scalar import Scalar
+from rbdhw.scalar import Scalar, inner_product, is_zero, region
 
 SWEEP = "sweep"
 """The name of the sweep, with which the names of what a knot hands on begin."""
@@ -66,16 +71,19 @@ def record_sweep(
     derivatives: Collection[str] | None = None,
     moves: bool = False,
     of_states: bool = False,
+    positions: int = 0,
 ) -> Sweeps:
     """Return the sweep back from knot ``knots`` to the first.
 
     Forces of ``held`` coordinates are fixed. ``coupled`` states whether costs join coordinates of q, as those
-    of frames do. Otherwise their Hessian is diagonal. ``derivatives`` are the elements of ``D`` that are
-    numbers, all by default; the others are zero. ``moves`` states whether a knot may take a value function of
-    an earlier trajectory. ``of_states`` states whether the numbers of joints of several degrees of freedom
-    are those of states (:mod:`rbdhw.frontend.knot_states`); costs are then not coupled.
+    of frames do. Otherwise their Hessian is diagonal. ``derivatives`` are the elements of ``D`` and ``P``
+    that are numbers, all by default; the others are zero. ``moves`` states whether a knot may take a value
+    function of an earlier trajectory. ``of_states`` states whether the numbers of joints of several degrees
+    of freedom are those of states (:mod:`rbdhw.frontend.knot_states`); costs are then not coupled. So many
+    ``positions`` cost something.
     """
-    step = _record(robot, len(driven(robot, held)), coupled, derivatives, moves, of_states)
+    forces = len(driven(robot, held))
+    step = _record(robot, forces, coupled, derivatives, moves, of_states, positions)
     everywhere = (True,) * (knots + 1)
 
     def source(name: str) -> Source:
@@ -99,18 +107,16 @@ def _record(
     derivatives: Collection[str] | None,
     moves: bool,
     of_states: bool,
+    positions: int,
 ) -> Graph:
     """Return the graph of a knot's step."""
     recorder, n = Recorder(), robot.nv
     states = JointStates(recorder, robot) if of_states else None
     transport, jacobian = _blocks(recorder, robot, states)
-    names = [[f"D[{i},{j}]" for j in range(2 * n + forces)] for i in range(n)]
-    rows: Matrix = [
-        [recorder.input(name) if derivatives is None or name in derivatives else 0.0 for name in row]
-        for row in names
-    ]
+    rows = _derivatives(recorder, "D", (n, 2 * n + forces), derivatives)
     value = Quadratic(_symmetric(recorder, "V", 2 * n), _vector(recorder, "s", 2 * n))
     cost = _cost(recorder, n, forces, coupled, states)
+    _add_positions(recorder, cost, _derivatives(recorder, POSITION_ROW, (positions, n), derivatives))
     wide = {i for joint in wide_joints(robot) for i in joint.coordinates}
     summed = [i for i in range(n) if i not in wide]
     if moves:
@@ -147,6 +153,33 @@ def _cost(recorder: Recorder, n: int, forces: int, coupled: bool, states: JointS
         for i, row in enumerate(block, rates.start):
             hessian[i][rates] = row
     return Quadratic(hessian, gradient)
+
+
+def _derivatives(
+    recorder: Recorder, array: str, shape: tuple[int, int], given: Collection[str] | None
+) -> Matrix:
+    """Return a matrix of inputs, but for elements that are not ``given``, which are zero."""
+    rows, columns = shape
+    names = [[f"{array}[{i},{j}]" for j in range(columns)] for i in range(rows)]
+    return [
+        [recorder.input(name) if given is None or name in given else 0.0 for name in row] for row in names
+    ]
+
+
+def _add_positions(recorder: Recorder, cost: Quadratic, rows: Matrix) -> None:
+    """Add the cost of positions with these ``rows`` of derivatives by q; those without any cost nothing."""
+    moved = {r: row for r, row in enumerate(rows) if not all(map(is_zero, row))}
+    weights, slopes = (
+        [recorder.input(f"{array}[{r}]") for r in moved] for array in (POSITION_WEIGHT, POSITION_SLOPE)
+    )
+    columns = list(zip(*moved.values(), strict=True))
+    with region("position_cost"):
+        for i, column in enumerate(columns):
+            weighted = [weight * x for weight, x in zip(weights, column, strict=True)]
+            cost.gradient[i] = cost.gradient[i] + inner_product(column, slopes)
+            for j, other in enumerate(columns[: i + 1]):
+                entry = cost.hessian[i][j] + inner_product(weighted, other)
+                cost.hessian[i][j] = cost.hessian[j][i] = entry
 
 
 def _blocks(recorder: Recorder, robot: Robot, states: JointStates | None) -> tuple[Matrix, Matrix]:

@@ -25,8 +25,11 @@ DISPLACEMENT, OFFSET, QUATERNION = "displacement", "offset", "quaternion"
 REFERENCE, ATTITUDE = "reference", "attitude"
 """The arrays of numbers of joints of several degrees of freedom: :mod:`rbdhw.frontend.knot_states`."""
 
-OF_NEXT_KNOT = OFFSET, QUATERNION, REFERENCE
-"""Those that belong to the state behind a step, which costs something."""
+POSITION_ROW, POSITION_SLOPE, POSITION_WEIGHT = OF_POSITIONS = "P", "G", "W"
+"""The arrays of numbers of costs of frames' positions: :mod:`rbdhw.frontend.knot_step`."""
+
+OF_NEXT_KNOT = OFFSET, QUATERNION, REFERENCE, *OF_POSITIONS
+"""The arrays that belong to the state behind a step, which costs something."""
 
 
 def block_starts(steps: int, blocks: int) -> list[int]:

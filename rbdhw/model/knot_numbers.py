@@ -11,8 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw.fixed.knots import MOVED
+from rbdhw.golden.kinematics import positions
 from rbdhw.golden.riccati import Expansion, Policy, expected_decrease
-from rbdhw.graph.knots import ATTITUDE, DISPLACEMENT, OFFSET, QUATERNION, REFERENCE
+from rbdhw.graph.knots import (
+    ATTITUDE,
+    DISPLACEMENT,
+    OFFSET,
+    POSITION_ROW,
+    POSITION_SLOPE,
+    POSITION_WEIGHT,
+    QUATERNION,
+    REFERENCE,
+)
 from rbdhw.robot.model import Robot
 from rbdhw.robot.wide_joints import wide_joints
 
@@ -41,11 +51,33 @@ def knot_numbers(expansion: Expansion, h: float, forces: Sequence[int]) -> dict[
     # The last knot has no forces. Weights like the pivots before it have formats of their size.
     R[-1] = R[-2] + np.einsum("ij,ik,kj->j", B[-1], H[-1], B[-1])
     arrays = {"D": D, "T": T, "J": J, "H": H, "g": g, "R": R}
+    return _named(arrays)
+
+
+def _named(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the elements (N + 1,) of arrays (N + 1, ...) by name."""
     return {
         f"{name}[{','.join(map(str, index))}]": array[(slice(None), *index)]
         for name, array in arrays.items()
         for index in np.ndindex(array.shape[1:])
     }
+
+
+def position_numbers(
+    robot: Robot, problem: Mapping[str, Array], states: Array, whole: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Return the numbers (N + 1,) of costs of frames' positions of all knots with ``states``.
+
+    ``whole`` are those of the expansion, of whose Hessians and gradients by q the costs are taken away.
+    """
+    knots, n = len(states), robot.nv
+    found = positions(robot, states[:, : robot.nq])
+    error = found["position"] - problem["placement_ref"][..., :3, 3]
+    P, W = found["J_position"].reshape(knots, -1, n), problem["position_weight"].reshape(knots, -1)
+    G = W * error.reshape(knots, -1)
+    gradient, hessian = np.einsum("kri,kr->ki", P, G), np.einsum("kri,kr,krj->kij", P, W, P)
+    others = {name: whole[name] - number for name, number in _named({"g": gradient, "H": hessian}).items()}
+    return others | _named({POSITION_ROW: P, POSITION_SLOPE: G, POSITION_WEIGHT: W})
 
 
 def state_numbers(robot: Robot, problem: Mapping[str, Array], states: Array) -> dict[str, Array]:

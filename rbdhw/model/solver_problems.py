@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rbdhw.domain.bounds import Domain
 from rbdhw.golden.evaluation import evaluate
 from rbdhw.golden.integrators import integrate
+from rbdhw.golden.kinematics import placements
 from rbdhw.golden.solver import simple_elements
 from rbdhw.robot.model import Robot
 from rbdhw.robot.wide_joints import floating_coordinates, wide_joints
@@ -20,6 +21,9 @@ SHARE, NEAR = 0.4, 1.2
 AWAY, SPEED = 0.3, 0.2
 """How far a goal is from the first coordinates at most (rad, m), and how fast they are (rad/s, m/s)."""
 
+BESIDE = 0.05
+"""How far a reference of a position is from that at the goal at most, in each direction (m)."""
+
 WEIGHT = 1e-3
 """The weight of each force."""
 
@@ -27,8 +31,8 @@ WEIGHT = 1e-3
 def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int) -> dict[str, Array]:
     """Return a problem of :func:`rbdhw.golden.solver.solve` from a random state of the domain to rest nearby.
 
-    It has costs of differences and of forces. Its first trajectory holds the first state. The forces on a
-    floating base hold it, and do not change.
+    It has costs of differences, of forces, and of the positions of tracked frames near those of the goal. Its
+    first trajectory holds the first state. The forces on a floating base hold it, and do not change.
     """
     rng, nv = np.random.default_rng(seed), robot.nv
     bounds = np.asarray(domain.bounds["q"])
@@ -56,6 +60,7 @@ def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
         "states": np.tile(np.append(q, np.zeros(nv)), (knots + 1, 1)),
         "K": np.zeros((knots, nv, 2 * nv)),
         **_no_other_costs(robot, knots),
+        **(_positions(robot, goal[: robot.nq], knots, rng) if robot.tracks else {}),
     }
 
 
@@ -86,6 +91,15 @@ def _with_unit_quaternions(robot: Robot, q: Array) -> Array:
         quaternion = list(joint.quaternion)
         q[quaternion] /= np.linalg.norm(q[quaternion]) if quaternion else 1.0
     return q
+
+
+def _positions(robot: Robot, q: Array, knots: int, rng: np.random.Generator) -> dict[str, Array]:
+    """Return poses near those of the frames in a configuration, and weights of their positions."""
+    (poses,), frames = placements(robot, q[np.newaxis]), len(robot.frames)
+    poses[:, :3, 3] += rng.uniform(-BESIDE, BESIDE, (frames, 3))
+    weights = np.tile(rng.uniform(5.0, 100.0, (frames, 3)), (knots + 1, 1, 1))
+    weights[-1] *= 10.0
+    return {"placement_ref": np.tile(poses, (knots + 1, 1, 1, 1)), "position_weight": weights}
 
 
 def _no_other_costs(robot: Robot, knots: int) -> dict[str, Array]:

@@ -13,9 +13,9 @@ from rbdhw.frontend.knot_step import REGULARISATION
 from rbdhw.golden.riccati import Expansion, Policy, sweep_back
 from rbdhw.golden.solver import difference, solve
 from rbdhw.graph.interpret import edge_value, node_values
-from rbdhw.graph.knots import sweep_knots
+from rbdhw.graph.knots import POSITION_ROW, sweep_knots
 from rbdhw.graph.sweeps import Sweeps
-from rbdhw.model.knot_numbers import knot_numbers, moved_numbers, state_numbers
+from rbdhw.model.knot_numbers import knot_numbers, moved_numbers, position_numbers, state_numbers
 from rbdhw.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -25,7 +25,7 @@ ITERATIONS, ALPHAS, TOLERANCE = 8, 6, 1e-9
 
 
 NOISE_BITS = 40
-"""A derivative that is smaller than the largest one by so many bits in all knots is a rounding error."""
+"""A derivative smaller than the largest of its array by so many bits in all knots is a rounding error."""
 
 
 def solver_numbers(
@@ -42,7 +42,8 @@ def solver_numbers(
     ``problems`` are those of :func:`rbdhw.golden.solver.solve`, and ``forces`` the coordinates whose forces
     change. The first trajectory of one in motion follows a solution from rest, of one iteration. ``starts``
     are the knots with which blocks begin, but for the last one. ``of_states`` states whether the numbers of
-    joints of several degrees of freedom are those of states.
+    joints of several degrees of freedom are those of states, and whether the costs of the positions of
+    tracked frames are apart.
     """
     numbers = []
     for problem in problems:
@@ -55,10 +56,13 @@ def solver_numbers(
             problem: Mapping[str, Array] = problem,
         ) -> Policy | None:
             added = {REGULARISATION: np.array(regularisation)} | trajectories.moved(expansion)
+            whole = knot_numbers(expansion, trajectories.h, forces)
             if of_states:
                 assert expansion.states is not None
+                if robot.tracks:
+                    added |= position_numbers(robot, problem, expansion.states, whole)
                 added |= state_numbers(robot, problem, expansion.states)
-            numbers.append(knot_numbers(expansion, trajectories.h, forces) | added)
+            numbers.append(whole | added)
             return sweep_back(expansion, regularisation)
 
         first = {}
@@ -88,14 +92,16 @@ class _Trajectories:
 
 
 def without_noise(numbers: Sequence[Mapping[str, Array]]) -> list[dict[str, Array]]:
-    """Return the numbers of sweeps with zeros for derivatives (D) that are nothing but rounding errors.
+    """Return the numbers of sweeps with zeros for derivatives that are nothing but rounding errors.
 
     A format of their size would be far below those of all that they are added to.
     """
-    names = [name for name in numbers[0] if name.startswith("D[")]
-    largest = {name: max(float(np.abs(each[name]).max()) for each in numbers) for name in names}
-    least = max(largest.values(), default=0.0) * 2.0**-NOISE_BITS
-    zeros = [name for name in names if largest[name] < least]
+    zeros = []
+    for array in ("D", POSITION_ROW):
+        names = [name for name in numbers[0] if name.startswith(f"{array}[")]
+        largest = {name: max(float(np.abs(each[name]).max()) for each in numbers) for name in names}
+        least = max(largest.values(), default=0.0) * 2.0**-NOISE_BITS
+        zeros += [name for name in names if largest[name] < least]
     return [{**each, **{name: np.zeros_like(each[name]) for name in zeros}} for each in numbers]
 
 

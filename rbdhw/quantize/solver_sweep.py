@@ -52,7 +52,12 @@ def observed_magnitudes(
     forces = driven(robot, held)
     derivatives = step_derivatives(dstep, robot.nv, forces)
     sweeps = record_sweep(
-        robot, knots, held, coupled=False, derivatives=derivatives, moves=blocks > 1, of_states=True
+        *(robot, knots, held),
+        coupled=False,
+        derivatives=derivatives,
+        moves=blocks > 1,
+        of_states=True,
+        positions=3 * robot.sizes["tracked"],
     )
     starts = block_starts(knots, blocks)
     numbers = without_noise(solver_numbers(robot, problems, forces, starts=starts, of_states=True))

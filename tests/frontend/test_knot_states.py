@@ -1,4 +1,4 @@
-"""A sweep back by the states of joints of several degrees of freedom equals that of dense matrices."""
+"""A sweep back by states of joints of several degrees of freedom, and by frames, equals dense matrices."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,14 @@ from rbdhw.frontend.knot_step import driven, record_sweep
 from rbdhw.golden.riccati import sweep_back
 from rbdhw.golden.solver import Trajectory, difference, expand, solve
 from rbdhw.graph.interpret import interpret
-from rbdhw.graph.knots import sweep_knots
-from rbdhw.model.knot_numbers import knot_numbers, state_numbers
-from rbdhw.robot.model import JointKind
-from tests.support.floating_robots import floating, two_legs
+from rbdhw.graph.knots import OF_POSITIONS, sweep_knots
+from rbdhw.model.knot_numbers import knot_numbers, position_numbers, state_numbers
+from rbdhw.robot.urdf import load_urdf
+from rbdhw.robots import path
+from tests.support.floating_robots import floating, shoulder, two_legs
 from tests.support.marks import long
-from tests.support.mechanisms import mechanism
 from tests.support.optimal_control import STEP, random_problem
+from tests.support.tracking import tracking
 
 KNOTS = 3
 
@@ -21,17 +22,21 @@ BASE = range(6)
 
 
 def plain_problem(robot, seed):
-    """Return a random problem with costs of differences and forces alone."""
+    """Return a random problem with costs of differences, forces and positions alone."""
     problem = random_problem(robot, KNOTS, seed, rows=0)
-    return problem | {"limit_weight": np.zeros(2 * robot.nv)}
+    return problem | {name: 0.0 * problem[name] for name in ("limit_weight", "orientation_weight")}
 
 
 @pytest.mark.parametrize(
     ("make", "held"),
     [
-        (lambda: mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [-1, 0], 4), ()),
+        (shoulder, ()),
         (two_legs, BASE),
         long(lambda: floating("hyq"), BASE),
+        (lambda: tracking(load_urdf(path("toy")), "tip", "forearm@0:0.1:0.2"), ()),
+        (lambda: tracking(shoulder(), "b1@0.1:0.2:0.3"), ()),
+        (lambda: tracking(two_legs(), "b1@0.1:0.2:0.3", "b0"), BASE),
+        long(lambda: tracking(load_urdf(path("iiwa14")), "iiwa_link_7"), ()),
     ],
 )
 def test_a_sweep_by_states_equals_dense_matrices(make, held):
@@ -42,8 +47,11 @@ def test_a_sweep_by_states_equals_dense_matrices(make, held):
     expansion = expand(robot, problem, Trajectory(solved["states"], solved["tau"], 0.0))
     forces = driven(robot, held)
     numbers = knot_numbers(expansion, STEP, forces) | {"regularisation": np.array(1e-3)}
+    if robot.tracks:
+        numbers |= position_numbers(robot, problem, solved["states"], numbers)
     numbers |= state_numbers(robot, problem, solved["states"])
-    sweeps = record_sweep(robot, KNOTS, held, coupled=False, of_states=True)
+    positions = 3 * robot.sizes["tracked"]
+    sweeps = record_sweep(robot, KNOTS, held, coupled=False, of_states=True, positions=positions)
     (sweep,) = sweeps.sweeps
 
     def step(_knot, inputs):
@@ -63,3 +71,12 @@ def test_a_sweep_by_states_equals_dense_matrices(make, held):
         np.testing.assert_allclose(feedback, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())
         changes = [results[f"k[{i}]"][k] for i in range(len(forces))]
         np.testing.assert_allclose(changes, policy.changes[k][forces], rtol=1e-6, atol=1e-10)
+
+
+def test_positions_that_nothing_moves_cost_nothing():
+    """A row without derivatives has neither a weight nor a slope."""
+    robot = load_urdf(path("toy"))
+    names = {"P[0,0]", "P[0,1]", "P[2,1]", *(f"D[{i},{j}]" for i in range(2) for j in range(6))}
+    sources = record_sweep(robot, KNOTS, coupled=False, derivatives=names, positions=3).sources
+    given = {name for name in sources if name.partition("[")[0] in OF_POSITIONS}
+    assert given == {"P[0,0]", "P[0,1]", "P[2,1]", "W[0]", "W[2]", "G[0]", "G[2]"}

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rbdhw.golden.kinematics import placements
 from rbdhw.golden.solver import roll_out
-from rbdhw.model.solver_problems import moving_problem, random_problem
+from rbdhw.model.solver_problems import BESIDE, moving_problem, random_problem
 from tests.support.fixed_solvers import STEP, plan_of
+from tests.support.tracking import tracking
 
 KNOTS = 40
 
@@ -28,3 +30,19 @@ def test_a_trajectory_moves_from_rest_to_a_velocity_of_the_domain(seed):
     np.testing.assert_allclose(v, np.outer(np.arange(KNOTS + 1) / KNOTS, v[-1]), rtol=0.0, atol=1e-6)
     assert np.all(np.abs(v[-1]) <= most)
     assert np.abs(v[-1] / most).max() > 0.2
+
+
+def test_tracked_frames_have_goals_near_those_of_the_state():
+    """And other numbers of a problem are those of a robot without frames."""
+    model = plan_of("toy").accelerator
+    robot = tracking(model.robot, "tip", "forearm")
+    problem, plain = (random_problem(each, model.domain, KNOTS, STEP, 1) for each in (robot, model.robot))
+    of_frames = {"placement_ref", "position_weight", "orientation_weight"}
+    assert all(np.array_equal(problem[name], plain[name]) for name in plain.keys() - of_frames)
+    found = placements(robot, problem["x_ref"][:, :2])[..., :3, 3]
+    assert 0.0 < np.abs(problem["placement_ref"][..., :3, 3] - found).max() <= BESIDE
+    weights = problem["position_weight"]
+    assert weights.shape == (KNOTS + 1, 2, 3)
+    assert weights.min() > 0.0
+    np.testing.assert_array_equal(weights[-1], 10.0 * weights[0])
+    assert not problem["orientation_weight"].any()

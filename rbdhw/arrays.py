@@ -132,7 +132,7 @@ ARRAYS: dict[str, ArrayKind] = {
     **dict.fromkeys((NEXT_STATE, "x", "x_ref", "x_weight", "x_nominal", "gain"), ArrayKind(("nx",))),
     **dict.fromkeys(("x_slope", "x_curvature"), ArrayKind(("nx",))),
     **dict.fromkeys(("tau_slope", "tau_curvature", *FORCE_LIMITS), _VECTOR),
-    **dict.fromkeys((TRACKED, "p_ref", "p_weight"), ArrayKind(("tracked", 3))),
+    **dict.fromkeys((TRACKED, "p_ref", "p_weight", "p_slope", "p_curvature"), ArrayKind(("tracked", 3))),
     TRACKED_JACOBIAN: ArrayKind(("tracked", 3, "nv")),
     "C": ArrayKind(("nx",)),
     **dict.fromkeys(("y", "y_weight"), ArrayKind(("rows",))),

@@ -426,8 +426,8 @@ COMMANDS: dict[str, Function] = {
         39,
         "load the references, the weights and the limits of one step of solutions",
         (
-            *("x_ref", "tau_ref", "problem", "row", "x_weight", "tau_weight"),
-            *("x_slope", "tau_slope", "x_curvature", "tau_curvature"),
+            *("x_ref", "tau_ref", "problem", "row", "p_ref", "x_weight", "p_weight", "tau_weight"),
+            *("x_slope", "p_slope", "tau_slope", "x_curvature", "p_curvature", "tau_curvature"),
             *("d_weight", "d_row", "d_curvature"),
             *FORCE_LIMITS,
         ),

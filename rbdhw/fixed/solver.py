@@ -28,12 +28,13 @@ from rbdhw.fixed.rollout import (
     rollout_feedback,
     rollout_terms,
     state_words,
+    tracked_words,
 )
 from rbdhw.fixed.scaled import Scaled
 from rbdhw.fixed.solver_numbers import FACTOR_BITS, Change, Curvature, Factor, step_derivatives
 from rbdhw.fixed.state_error import ErrorTerm
 from rbdhw.fixed.wide_state import CoordinateDifference, Copy, WideState
-from rbdhw.graph.knots import OF_NEXT_KNOT, OFFSET, block_starts
+from rbdhw.graph.knots import OF_NEXT_KNOT, OFFSET, POSITION_SLOPE, POSITION_WEIGHT, block_starts
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.protocol import COST, FORCE_LIMITS, GAINS
 from rbdhw.robot.wide_joints import WideJoint
@@ -81,6 +82,16 @@ class SolverShape:
         """The words of a state, q and then v."""
         return state_words(self.step, self.nq)
 
+    @cached_property
+    def tracked(self) -> tuple[StateWord, ...]:
+        """The words of the positions of frames behind a step, which cost something."""
+        return tracked_words(self.step, self.rollout)
+
+    @property
+    def carried(self) -> tuple[StateWord, ...]:
+        """The words that steps give to a trajectory: those of a state, then the positions."""
+        return (*self.state, *self.tracked)
+
     @property
     def rates(self) -> tuple[StateWord, ...]:
         """The words of a velocity."""
@@ -104,11 +115,11 @@ class SolverShape:
     @property
     def rollout(self) -> RolloutShape:
         """The shape of rollouts like a forward pass."""
-        return RolloutShape(self.knots, self.nq, "step", (COST, GAINS))
+        return RolloutShape(self.knots, self.nq, "step", (COST, GAINS), tracking=True)
 
     @cached_property
     def terms(self) -> tuple[ErrorTerm, ...]:
-        """The errors of the words of the state, then the forces. All have a reference.
+        """The errors of the words of the state, of the positions, then of the forces. All have a reference.
 
         Those that cost something by themselves are among :attr:`costs`.
         """
@@ -131,7 +142,7 @@ class SolverShape:
 
     @cached_property
     def costs(self) -> tuple[CostTerm | CoordinateDifference, ...]:
-        """What costs something: the coordinates of the tangent space, the rates, then the forces."""
+        """What costs something: coordinates of the tangent space, rates, positions, then the forces."""
         of_coordinate: dict[int, CostTerm | CoordinateDifference] = {
             each.number: each for each in self.differences
         }
@@ -182,20 +193,31 @@ class SolverShape:
         weight = WordName.parse(self.costs[cost].weight)
         return str(replace(weight, array=weight.array.replace("weight", what)))
 
-    def weighted(self, cost: int) -> int | None:
-        """Return the element of a knot's gradient that a cost has; None for a fixed force."""
-        if cost < 2 * self.nv:
-            return cost
-        force = cost - 2 * self.nv
-        return 2 * self.nv + self.forces.index(force) if force in self.forces else None
+    def _of_knot(self, cost: int) -> tuple[str, str]:
+        """Return the names that the slope and the curvature of a cost have among the numbers of a knot.
+
+        A knot has none of these names for a fixed force, and for a position that nothing moves.
+        """
+        weight, states = WordName.parse(self.costs[cost].weight), 2 * self.nv
+        if self.is_of_position(cost):
+            frame, axis = weight.index
+            return f"{POSITION_SLOPE}[{3 * frame + axis}]", f"{POSITION_WEIGHT}[{3 * frame + axis}]"
+        if cost < states:
+            return f"g[{cost}]", f"H[{cost},{cost}]"
+        (force,) = weight.index
+        index = self.forces.index(force) if force in self.forces else len(self.forces)
+        return f"g[{states + index}]", f"R[{index}]"
 
     def hessian(self, cost: int) -> Word | None:
-        """Return the word of a knot's Hessian that a cost has; None for a fixed force."""
-        index = self.weighted(cost)
-        if index is None:
-            return None
-        first = index - 2 * self.nv
-        return self.inputs[f"R[{first}]" if first >= 0 else f"H[{index},{index}]"]
+        """Return the word of a knot's Hessian that a cost has, or that of a position's weight.
+
+        There is none for a fixed force, and for a position that nothing moves.
+        """
+        return self.inputs.get(self._of_knot(cost)[1])
+
+    def is_of_position(self, cost: int) -> bool:
+        """Return whether a cost is that of a position."""
+        return 0 <= cost - 2 * self.nv < len(self.tracked)
 
     def is_rate(self, cost: int) -> bool:
         """Return whether a cost is that of a velocity."""
@@ -237,8 +259,9 @@ class SolverShape:
 
     @cached_property
     def trajectory(self) -> tuple[Word, ...]:
-        """The words of a trajectory's row: a state as the reference of feedback, and the forces."""
-        return (*(term.reference_word for term in self.followed), *self.taus)
+        """The words of a trajectory's row: a state as the reference of feedback, positions, and forces."""
+        positions = (each.word for each in self.tracked)
+        return (*(term.reference_word for term in self.followed), *positions, *self.taus)
 
     @cached_property
     def goal(self) -> tuple[Word, ...]:
@@ -263,10 +286,14 @@ class SolverShape:
 
     @cached_property
     def curvatures(self) -> tuple[Curvature, ...]:
-        """The words of a goal's row that a sweep takes: those of the state, then those of the forces."""
+        """The words of a goal's row that a sweep takes, in the order of :attr:`costs`."""
         knots = ((k, self.hessian(k)) for k in range(len(self.costs)))
         return tuple(
-            Curvature(_positive(self._of_goal(k, "curvature"), word.format), word.name, k < 2 * self.nv)
+            Curvature(
+                _positive(self._of_goal(k, "curvature"), word.format),
+                word.name,
+                k < 2 * self.nv + len(self.tracked),
+            )
             for k, word in knots
             if word is not None
         )
@@ -309,7 +336,8 @@ class SolverShape:
 
     def _derivatives(self) -> Iterator[Scaled]:
         for name, element in step_derivatives(self.dstep, self.nv, self.forces).items():
-            by = int(element.name.array == "B" or element.name.index[1] < self.nv)
+            array, column = element.name.array, element.name.index[-1]
+            by = int(array == "B" or (array == "A" and column < self.nv))
             word, source = self.inputs[name], self.dstep.outputs[element.word].format
             factor = self.number_factors[by].format
             yield Scaled(name, element.word, by, source, factor, word.format, element.negative)
@@ -319,7 +347,7 @@ class SolverShape:
         for k, (cost, slope) in enumerate(zip(self.costs, self.slopes, strict=True)):
             if slope is not None and isinstance(cost, CostTerm):
                 place, by = self.terms.index(cost), names.index(slope.name)
-                word = self.inputs[f"g[{self.weighted(k)}]"]
+                word = self.inputs[self._of_knot(k)[0]]
                 yield Scaled(word.name, first + place, by, self.errors[place], slope.format, word.format)
 
     def _offsets(self) -> Iterator[Scaled]:

@@ -52,8 +52,9 @@ class BlockValues:
 class Plan:
     """A trajectory and the gains around it: what a solver keeps.
 
-    ``states`` are words (N + 1,), ``forces`` words (N,) in the names of ``step``, and ``gains`` words (N,) in
-    the names of stored gains. ``values`` are those of the sweep that found the gains, in sweeps in blocks.
+    ``states`` are words (N + 1,), with those of the positions of frames, which the first row has not.
+    ``forces`` are words (N,) in the names of ``step``, and ``gains`` words (N,) in the names of stored gains.
+    ``values`` are those of the sweep that found the gains, in sweeps in blocks.
     """
 
     states: Words
@@ -217,14 +218,14 @@ class FixedSolver:
         """Return trials around a plan, with the changes (N,) of forces and step lengths 1, 1/2, ..."""
         shape, none = self.shape, np.zeros(trials, np.int64)
         words = {word.name: none + task[word.name] for word in shape.step.inputs}
-        state = {each.word.name: words[each.word.name] for each in shape.state}
+        state = {each.word.name: words.get(each.word.name, none) for each in shape.carried}
         states, applied, cost, flagged = [state], [], none, none != 0
         for k in range(shape.knots):
             row = {name: int(column[k]) for name, column in goal.rows.items()}
             forces = self._forces(around, changes, k, state, row)
             status, results = respond(self.model, "step", words | state | forces)
             flagged = flagged | (status != 0)
-            state, beyond = wrapped(shape.state, next_state(shape.step, shape.state, results))
+            state, beyond = wrapped(shape.carried, next_state(shape.step, shape.carried, results))
             flagged = flagged | beyond
             differences, _ = weighted_residuals(shape.differences, state, row)
             cost = cost + stage_cost(shape.terms, state | forces, row, differences)

@@ -17,9 +17,11 @@ from rbdhw.fixed.format import Integers
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.solver import SolverShape
 from rbdhw.fixed.wide_state import WideState
+from rbdhw.golden.kinematics import placements
 from rbdhw.golden.rollout import errors_of
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.responses import Words
+from rbdhw.model.rollouts.positions import REFERENCE, WEIGHT
 from rbdhw.model.solver_goal import Goal
 from rbdhw.protocol import PLAN, SOLVE
 
@@ -119,11 +121,13 @@ def decode_solution(
             K[:, i, j] = real / (TURN if angles[j] else 1.0)
     numbers = {name: _number(interface.outputs(SOLVE), solved, name) for name in _NUMBERS}
     behind = HALF * goal.unit * numbers["cost"]
+    first = np.sum(problem["Q"][0] * _first_difference(solver, problem) ** 2)
+    first += _of_first_positions(solver, problem)
     return {
         "states": states,
         "tau": tau[:-1],
         "K": _tangent_gains(shape, states[:-1], K[:-1]),
-        "cost": np.array(behind + HALF * np.sum(problem["Q"][0] * _first_difference(solver, problem) ** 2)),
+        "cost": np.array(behind + HALF * first),
         "decrease": np.array(np.nan),
         "regularisation": np.array(numbers["regularisation"]),
         "iterations": np.array(int(numbers["iterations"])),
@@ -139,6 +143,15 @@ def _first_difference(solver: FixedSolver, problem: Mapping[str, Array]) -> Arra
     return _in_tangent_space(
         shape, errors, lambda joint: joint.differences_of(reference[np.newaxis], errors[np.newaxis])[0]
     )
+
+
+def _of_first_positions(solver: FixedSolver, problem: Mapping[str, Array]) -> float:
+    """Return twice the cost of the positions of frames in the first state."""
+    if not solver.shape.tracked or WEIGHT not in problem:
+        return 0.0
+    (placed,) = placements(solver.model.robot, problem["q"][np.newaxis])
+    error = (placed - problem[REFERENCE][0])[:, :3, 3]
+    return float(np.sum(problem[WEIGHT][0] * error**2))
 
 
 def _tangent_gains(shape: SolverShape, states: Array, gains: Array) -> Array:

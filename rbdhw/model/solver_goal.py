@@ -18,7 +18,9 @@ from rbdhw.fixed.wide_state import CoordinateDifference
 from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.packets import convert, encode
 from rbdhw.model.responses import Words
-from rbdhw.protocol import CONTACT, FORCE_LIMITS
+from rbdhw.model.rollouts.positions import REFERENCE, WEIGHT, check_range
+from rbdhw.model.rollouts.rows import nearest
+from rbdhw.protocol import CONTACT, FORCE_LIMITS, GOAL
 
 Array = NDArray[np.float64]
 
@@ -30,8 +32,8 @@ NOT_TAKEN = ("limit_weight", "orientation_weight", "momentum_weight", CONTACT)
 class Goal:
     """The words of a goal, those of a row for each step (N,), and the cost ``unit`` that counts as one.
 
-    A row has the references ``x_ref`` of the state after the step and ``tau_ref`` of the step's forces, and
-    the weights, slopes and curvatures of both.
+    A row has the references ``x_ref`` of the state after the step, ``p_ref`` of the positions of frames there
+    and ``tau_ref`` of the step's forces, and the weights, slopes and curvatures of these.
     """
 
     rows: Words
@@ -41,15 +43,17 @@ class Goal:
 def goal_of(model: AcceleratorModel, problem: Mapping[str, Array]) -> Goal:
     """Return the words of a problem's ``x_ref`` (N + 1, nq + nv), ``Q`` (N + 1, 2 nv) and ``R`` (N, nv).
 
-    ``tau_ref`` (N, nv) is zero by default. The first rows of ``x_ref`` and ``Q`` count for nothing.
-    Weights are those that the words of their roots have. Raises InputError if the problem has other
-    costs or contacts; or if a weight is negative, or too large for the formats of the sweep.
+    ``tau_ref`` (N, nv) is zero by default. If frames are tracked, there may be ``placement_ref`` (N + 1,
+    frames, 4, 4) and ``position_weight`` (N + 1, frames, 3). The first rows of all but ``R`` and ``tau_ref``
+    count for nothing. Weights are those that the words of their roots have. Raises InputError if the problem
+    has other costs or contacts; if a weight is negative, or too large for the formats of the sweep; or if a
+    position with a weight is beyond its format.
     """
-    check_problem(problem, "a solver on words", ("W", "position_weight"))
-    weights = np.hstack([problem["Q"][1:], problem["R"]])
+    shape = _shape(model)
+    check_problem(problem, "a solver on words", ("W",) if shape.tracked else ("W", WEIGHT))
+    weights = np.hstack([problem["Q"][1:], _position_weights(shape, problem), problem["R"]])
     if not np.all(weights >= 0.0):
         raise InputError("weights", "one is negative or not a number", "at least zero")
-    shape = _shape(model)
     rows = _references(model, problem) | _coefficients(shape, problem)
     units = np.array([_unit(cost) for cost in shape.costs])
     largest = np.array([4.0**cost.exponent for cost in shape.costs])
@@ -108,13 +112,31 @@ def _limits(model: AcceleratorModel, problem: Mapping[str, Array]) -> dict[str, 
 def _references(model: AcceleratorModel, problem: Mapping[str, Array]) -> dict[str, Integers]:
     shape, states = _shape(model), problem["x_ref"][1:]
     forces = problem.get("tau_ref", np.zeros((len(states), shape.nv)))
-    words = encoded(model, states[:, : shape.nq], states[:, shape.nq :], forces)
+    words = dict(encoded(model, states[:, : shape.nq], states[:, shape.nq :], forces))
+    words |= _positions(model, problem) if shape.tracked else {}
     references = {}
     for term, reference in zip(shape.terms, shape.references, strict=True):
         word = words[term.word.name]
         limited = word if term.wraps else np.clip(word, term.word.lowest, term.word.highest)
         references[reference] = limited
     return references
+
+
+def _position_weights(shape: SolverShape, problem: Mapping[str, Array]) -> Array:
+    """Return the weights (N, tracked) of positions, zero by default."""
+    none = np.zeros((shape.knots, len(shape.tracked)))
+    return problem[WEIGHT][1:].reshape(none.shape) if shape.tracked and WEIGHT in problem else none
+
+
+def _positions(model: AcceleratorModel, problem: Mapping[str, Array]) -> dict[str, Integers]:
+    """Return the words (N,) of references by the names of positions; those without a weight are zero."""
+    shape = _shape(model)
+    weights = _position_weights(shape, problem)
+    poses = problem.get(REFERENCE, np.zeros((shape.knots + 1, len(model.robot.frames), 4, 4)))
+    reference = np.where(weights > 0.0, poses[1:, :, :3, 3].reshape(weights.shape), 0.0)
+    check_range(model, GOAL, reference)
+    words = (each.word for each in shape.tracked)
+    return {word.name: nearest(model, word, of) for word, of in zip(words, reference.T, strict=True)}
 
 
 def _coefficients(shape: SolverShape, problem: Mapping[str, Array]) -> dict[str, Integers]:

@@ -45,7 +45,8 @@ def check_positions(model: AcceleratorModel, arrays: Mapping[str, Array], steps:
     none = np.zeros(3 * frames)
     checked = check_rows(WEIGHT, weights.reshape(steps, -1), steps, none, none + LARGEST_WEIGHT)
     reference = np.where(checked > 0.0, poses[..., :3, 3].reshape(steps, -1), 0.0)
-    return Positions(*(rows.reshape(steps, frames, 3) for rows in (_check_range(model, reference), checked)))
+    check_range(model, LOAD_COST, reference)
+    return Positions(*(rows.reshape(steps, frames, 3) for rows in (reference, checked)))
 
 
 def _of_steps(name: str, values: Array, steps: int, axes: tuple[int, ...]) -> Array:
@@ -57,9 +58,9 @@ def _of_steps(name: str, values: Array, steps: int, axes: tuple[int, ...]) -> Ar
     return np.broadcast_to(array, (steps, *axes))
 
 
-def _check_range(model: AcceleratorModel, reference: Array) -> Array:
-    """Refuse positions (K, 3 frames) beyond the numbers that the accelerator has for those of its frames."""
-    word = next(word for word in model.interface.inputs(LOAD_COST) if word.array == "p_ref")
+def check_range(model: AcceleratorModel, command: str, reference: Array) -> None:
+    """Refuse positions (K, 3 frames) beyond the numbers that a ``command`` has for those of frames."""
+    word = next(word for word in model.interface.inputs(command) if word.array == "p_ref")
     lowest, highest = (word.format.real(np.array(end)) for end in (word.lowest, word.highest))
     bad = np.argwhere(~((reference >= lowest) & (reference <= highest)))
     if len(bad):
@@ -67,7 +68,6 @@ def _check_range(model: AcceleratorModel, reference: Array) -> Array:
         frame = model.robot.frames[column // 3].name
         where = f"array '{REFERENCE}', step {row + 1}, {'xyz'[column % 3]} of frame '{frame}'"
         raise InputError(where, f"{reference[row, column]:g} m", f"{lowest:g} to {highest:.9g} m")
-    return reference
 
 
 def position_words(model: AcceleratorModel, positions: Positions) -> dict[str, Integers]:

@@ -272,7 +272,7 @@ def _read_interface(
             hold=stream.hold,
             means=means,
             cost_rows=stream.cost_rows,
-            tracking=robot.tracks,
+            tracking=robot.tracks and COST in parts,
         )
     loaded = LOAD_PARAMETERS in stream.functions and robot.loaded is not None
     return program_interface(

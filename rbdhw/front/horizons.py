@@ -290,9 +290,9 @@ class Horizons:
         ``warm`` they are those of an earlier solution, ``shift`` steps later. It ends after ``iterations``,
         10 by default, or when no more than the share ``tolerance`` of the cost can be gained.
 
-        An accelerator has the costs of ``Q`` and ``R``, limits of its domain, and no tolerance.
-        It holds ``tau`` first, on a floating base always. ``warm`` is its last solution, and ``iterations``
-        is the build's by default.
+        An accelerator has the costs of ``Q`` and ``R``, with ``--frames`` that of ``position_weight``, limits
+        of its domain, and no tolerance. It holds ``tau`` first, on a floating base always. ``warm`` is its
+        last solution, and ``iterations`` is the build's by default.
         Problems of a batch are solved in turn, or with ``--problems`` as many together. A batch of no more
         may follow its last solution, too.
 

@@ -232,8 +232,8 @@ OPTIONS: tuple[Option, ...] = (
         "frames",
         ROBOT,
         list[str] | None,
-        f"Links, or LINK@X:Y:Z, whose kinematics kin gives, whose columns regressor, and whose positions the "
-        f"costs of rollouts have: {_NAMES_HELP}",
+        f"Links, or LINK@X:Y:Z, whose kinematics kin gives, whose columns regressor, and whose positions "
+        f"the costs of rollouts and of solutions have: {_NAMES_HELP}",
         attribute="mounting.frames",
         metavar="LINKS",
         parse=lambda texts: parse_frames(texts or ()),

@@ -37,7 +37,7 @@ from rbdhw.model.program_interface import program_interface
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BY_LOAD, WIDTHS, BuildOptions
 from rbdhw.progress import Progress, silent
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import COST, FUNCTIONS
 from rbdhw.quantize.magnitudes import raise_to_noise
 from rbdhw.quantize.observation import Observed, Trials
 from rbdhw.quantize.proofs import Proven, prove_backward, prove_results
@@ -322,7 +322,7 @@ def accelerator_model(
             options.hold,
             options.means,
             options.cost_rows,
-            model.source.tracks,
+            model.source.tracks and COST in options.rollout,
         )
     parameters = nominal_words(model.source) if options.parameters_by == BY_LOAD else None
     interface = program_interface(

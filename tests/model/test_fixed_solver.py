@@ -17,7 +17,15 @@ from rbdhw.model.solver_words import with_solver
 from rbdhw.protocol import FORCE_LIMITS
 from rbdhw.robot.model import JointKind
 from rbdhw.solving import Solved
-from tests.support.fixed_solvers import STEP, fixed_solver, plan_of, solver_problem, with_close_limits
+from tests.support.fixed_solvers import (
+    STEP,
+    fixed_solver,
+    forces,
+    plan_of,
+    posed,
+    real_states,
+    with_close_limits,
+)
 from tests.support.floating_robots import floating
 from tests.support.mechanisms import mechanism
 
@@ -29,29 +37,9 @@ def fixed():
     return fixed_solver("toy", KNOTS, ALPHAS)
 
 
-def posed(fixed, seed):
-    """Return a problem, its task, and the words of its goal."""
-    problem = solver_problem(fixed.model, fixed.shape.knots, seed)
-    return problem, fixed.task(problem, problem["tau"][0]), fixed.goal(problem)
-
-
 def at_rest(fixed, task):
     """Return a task in the same place at rest."""
     return task | {state.word.name: 0 for state in fixed.shape.state[fixed.shape.nv :]}
-
-
-def forces(fixed, plan):
-    """Return the forces (N, nv) of a plan."""
-    words = ((word.format.real(plan.forces[word.name])) for word in fixed.shape.taus)
-    return np.stack(list(words), axis=1)
-
-
-def real_states(fixed, plan):
-    """Return the states (N + 1, nq + nv) of a plan."""
-    words = (state.word for state in fixed.shape.state)
-    units = (2.0 * np.pi if word.unit == "turn" else 1.0 for word in words)
-    real = (state.word.format.real(plan.states[state.word.name]) for state in fixed.shape.state)
-    return np.stack([unit * each for unit, each in zip(units, real, strict=True)], axis=1)
 
 
 def with_alphas(model, alphas):

@@ -15,12 +15,13 @@ from rbdhw.robot.model import JointKind
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.solving import Solved
-from tests.model.test_fixed_solver import ALPHAS, KNOTS, forces, posed, real_states
-from tests.support.fixed_solvers import STEP, fixed_solver
+from tests.support.fixed_solvers import STEP, fixed_solver, forces, posed, real_states
 from tests.support.floating_robots import shoulder, two_legs
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.tracking import tracking
+
+KNOTS, ALPHAS = 10, 6
 
 POSITIONS = ("placement_ref", "position_weight")
 

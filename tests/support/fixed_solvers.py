@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from rbdhw.explore.accelerator import Planner
 from rbdhw.explore.search import prepare_build
 from rbdhw.model.fixed_solver import FixedSolver
@@ -52,3 +54,23 @@ def fixed_solver(
     observed = (moving_problem(model.robot, domain, knots, STEP, seed) for seed in seeds)
     sweep = observed_sweep(model.robot, model.interface.words("dstep"), observed, knots, width, blocks)
     return FixedSolver(with_solver(model, sweep, alphas, ITERATIONS, together, blocks))
+
+
+def posed(fixed, seed):
+    """Return a problem, its task, and the words of its goal."""
+    problem = solver_problem(fixed.model, fixed.shape.knots, seed)
+    return problem, fixed.task(problem, problem["tau"][0]), fixed.goal(problem)
+
+
+def forces(fixed, plan):
+    """Return the forces (N, nv) of a plan."""
+    words = ((word.format.real(plan.forces[word.name])) for word in fixed.shape.taus)
+    return np.stack(list(words), axis=1)
+
+
+def real_states(fixed, plan):
+    """Return the states (N + 1, nq + nv) of a plan."""
+    words = (state.word for state in fixed.shape.state)
+    units = (2.0 * np.pi if word.unit == "turn" else 1.0 for word in words)
+    real = (state.word.format.real(plan.states[state.word.name]) for state in fixed.shape.state)
+    return np.stack([unit * each for unit, each in zip(units, real, strict=True)], axis=1)

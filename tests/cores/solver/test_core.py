@@ -104,8 +104,10 @@ def test_steps_beyond_the_memory_of_the_device_are_refused_with_what_fits():
 
 
 def test_a_memory_that_is_exactly_full_is_enough():
-    needed = built(300, 60, 32).estimate().block_rams
-    built(300, 60, 32, needed)
+    """A device with fewer block RAMs has more of the memories in look-up tables."""
+    available, needed = 135, 134
+    while needed < available:
+        available, needed = needed, built(300, 60, 32, needed).estimate().block_rams
     with pytest.raises(InputError, match="block RAMs"):
         built(300, 60, 32, needed - 1)
     with pytest.raises(InputError, match="block RAMs") as refusal:

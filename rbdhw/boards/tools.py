@@ -30,6 +30,9 @@ VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPA
 
 YOWASP_CACHE = "YOWASP_CACHE_DIR"
 
+NO_MEMORY = "thrown Wasm exception"
+"""What a ``yowasp-`` program prints last if it needs more than the 4 GB that such a program can have."""
+
 # The version is the first dotted number in a program's output.
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:\+\d+)?")
 
@@ -159,6 +162,8 @@ def _wait_for(
 
 def tool_failure(name: str, reason: str, log: Path) -> ToolError:
     """Return the :class:`ToolError` of program ``name``, with the last lines of its ``log``."""
-    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    lines = _tail(log).splitlines()
     last = [line for line in lines if line.strip()][-LAST_LINES:]
+    if last and NO_MEMORY in last[-1]:
+        reason += f", for want of memory: it has 4 GB; set {VARIABLES[name]} to a native {name}"
     return ToolError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *last]))

@@ -117,6 +117,15 @@ def test_failure_shows_the_end_of_the_log(tmp_path: Path) -> None:
     assert rest[-1] == "  ../broken.v:1: ERROR: syntax error, unexpected ';'"
 
 
+def test_failure_for_want_of_memory_names_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "yosys"
+    program.write_text("#!/bin/sh\necho 'Caused by:'\necho '  thrown Wasm exception'\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(program))
+    with pytest.raises(ToolError, match=r"^yosys failed .* of memory, .* set YOSYS to a native yosys\)"):
+        synthesize_target((), "accelerator", ECP5, tmp_path / "work")
+
+
 def test_program_named_by_a_variable_must_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("YOSYS", "/no/such/yosys")
     expected = "YOSYS=/no/such/yosys: no such program; expected the path of yosys"

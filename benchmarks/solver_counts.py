@@ -23,7 +23,6 @@ COUNTED: tuple[Build, ...] = (
     Build("toy", "xcvu9p", 1, 24, problems=4),
     Build("toy", "xcvu9p", 1, 24, blocks=2),
     Build("iiwa14", "xck26", 64, 680, core="array"),
-    Build("iiwa14", "xcvu9p", 1, 52, dstep_ii=16),
 )
 
 
@@ -61,9 +60,8 @@ def _line(row: Row) -> Row:
     turns = {"problems": build.problems, "blocks": build.blocks}
     several = "".join(f", {count} {name}" for name, count in turns.items() if count > 1)
     core = "" if build.core is None else f", {build.core}"
-    apart = "" if build.dstep_ii is None else f" and {build.dstep_ii}"
     return {
-        "": f"{build.robot}, {build.target}{core}, II {build.ii}{apart}{several}",
+        "": f"{build.robot}, {build.target}{core}, II {build.ii}{several}",
         "look-up tables": f"{both(*row['luts'])}, {shares['luts']:.0%}",
         "flip-flops": f"{both(*row['flip_flops'])}, {shares['flip_flops']:.0%}",
         "DSP blocks": f"{both(*row['dsp_blocks'])}, {shares['dsp_blocks']:.0%}",

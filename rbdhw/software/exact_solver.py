@@ -18,6 +18,7 @@ from rbdhw.fixed.cost import CostTerm
 from rbdhw.fixed.descent import LEAST_REGULARISATION_WORD, REGULARISATION_BITS, TOLERANCE_BITS
 from rbdhw.fixed.knots import REGULARISATION
 from rbdhw.fixed.scaled import Scaled
+from rbdhw.fixed.solver import SolverShape
 from rbdhw.fixed.solver_numbers import Factor
 from rbdhw.fixed.wide_state import SIGN_BITS
 from rbdhw.graph.knots import block_length
@@ -59,14 +60,15 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
     time_word = {"place": tables.task[time.name]} if time is not None else None
     values = {"heading": heading, "shape": shape, "counts": tables.counts, "time_word": time_word}
     values |= {"several": shape.problems > 1, "solvers": "solver" if shape.problems == 1 else "solvers"}
+    values |= {"frames": len(model.robot.frames) if shape.tracked else 0}
     values |= {"blocked": shape.blocks > 1, "wide": bool(shape.wide), "finer": any(shape.finer.values())}
     source = fill(
         SOLVER_SOURCE,
         **values,
         block_knots=block_length(shape.knots, shape.blocks),
-        **command_parts(differences=bool(shape.wide)),
+        **command_parts(positions=bool(shape.tracked), differences=bool(shape.wide)),
+        **_fields_of_positions(shape),
         coordinates=fill("coordinates.c", unit_slack=repr(UNIT_SLACK)) if shape.wide else "",
-        tangent="TANGENT" if shape.wide else "STATE",
         sign_bits=SIGN_BITS,
         converts=int(model.interface.converts),
         units=tables.units.text(),
@@ -81,6 +83,17 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
         tolerance_bits=TOLERANCE_BITS,
     )
     return {SOLVER_SOURCE: source, SOLVER_HEADER: fill(SOLVER_HEADER, **values, statuses=list(Solved))}
+
+
+def _fields_of_positions(shape: SolverShape) -> dict[str, str]:
+    """Return what a template has where costs of positions, if there are any, stand behind those of a state."""
+    tangent, weights = "TANGENT" if shape.wide else "STATE", "problem->Q, problem->R"
+    if not shape.tracked:
+        fields = {"behind": "STATE", "judged": tangent, "weight_array": "", "weights": weights}
+    else:
+        fields = {"behind": "BEHIND", "judged": "JUDGED", "weight_array": ", const double *position_weight"}
+        fields["weights"] = f"{weights}, problem->position_weight"
+    return {"tangent": tangent} | fields
 
 
 class _Tables:
@@ -120,6 +133,8 @@ class _Tables:
         return {name: len(words) for name, words in commands.items()} | {
             "goal": len(self.goal),
             "state": len(self.state),
+            "positions": len(shape.tracked),
+            "behind": len(shape.carried),
             "forces": len(self.forces),
             "gains": len(self.gains),
             "numbers": len(self.numbers),
@@ -166,7 +181,7 @@ class _Tables:
             tables |= self._tables_of_coordinates
         structures: dict[str, Rows] = {
             "term terms": term_rows(shape.terms, shape.references, self.goal),
-            "next next_words": next_rows(shape.state, shape.step),
+            "next next_words": next_rows(shape.carried, shape.step),
             "force force_words": self._force_words,
             "curvature curvatures": [
                 (self.goal[each.word.name], self.numbers[each.number], int(each.of_next_knot))

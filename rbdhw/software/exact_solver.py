@@ -86,14 +86,17 @@ def model_solver_files(model: AcceleratorModel) -> dict[str, str]:
 
 
 def _fields_of_positions(shape: SolverShape) -> dict[str, str]:
-    """Return what a template has where costs of positions, if there are any, stand behind those of a state."""
-    tangent, weights = "TANGENT" if shape.wide else "STATE", "problem->Q, problem->R"
+    """Return what the source has where costs of positions, if any, come after those of the state."""
+    tangent = "TANGENT" if shape.wide else "STATE"
+    given = {"tangent": tangent, "weights": "problem->Q, problem->R", "weight_array": ""}
     if not shape.tracked:
-        fields = {"behind": "STATE", "judged": tangent, "weight_array": "", "weights": weights}
-    else:
-        fields = {"behind": "BEHIND", "judged": "JUDGED", "weight_array": ", const double *position_weight"}
-        fields["weights"] = f"{weights}, problem->position_weight"
-    return {"tangent": tangent} | fields
+        return given | {"behind": "STATE", "judged": tangent}
+    return given | {
+        "behind": "BEHIND",
+        "judged": "JUDGED",
+        "weights": f"{given['weights']}, problem->position_weight",
+        "weight_array": ", const double *position_weight",
+    }
 
 
 class _Tables:

@@ -10,6 +10,7 @@ from rbdhw.golden.kinematics import placements
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.solving import Solved
 from tests.support.fixed_solvers import fixed_solver
 from tests.support.tracking import tracking
 
@@ -34,9 +35,25 @@ def folder(tmp_path_factory):
     return made
 
 
-@pytest.fixture
-def acc(folder):
-    return package.load(folder, "numpy")
+@pytest.fixture(params=["model", "numpy"])
+def acc(request, folder):
+    return package.load(folder, request.param)
+
+
+def test_both_engines_give_the_same_numbers(folder):
+    """Cold and warm, whatever the weights."""
+
+    def solutions(name):
+        acc, last = package.load(folder, name), None
+        for weights in (WEIGHTS, WEIGHTS[::-1], np.zeros((2, 3))):
+            positions = {"placement_ref": POSES, "position_weight": weights}
+            follow = {"warm": last, "shift": 1} if last else {}
+            last = acc.solve(*START, **COST, **positions, **follow, iterations=3)
+            yield last
+
+    for one, other in zip(solutions("model"), solutions("numpy"), strict=True):
+        assert one.status == Solved.ITERATIONS
+        np.testing.assert_equal(one._asdict(), other._asdict())
 
 
 def test_a_solution_is_near_that_of_double_precision(folder, acc):

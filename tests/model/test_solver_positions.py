@@ -11,36 +11,14 @@ from rbdhw.model.knot_numbers import knot_numbers, position_numbers
 from rbdhw.model.responses import respond
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.protocol import GOAL, SOLVE
-from rbdhw.robot.model import JointKind
-from rbdhw.robot.urdf import load_urdf
-from rbdhw.robots import path
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import STEP, fixed_solver, forces, posed, real_states
-from tests.support.floating_robots import shoulder, two_legs
 from tests.support.marks import long
-from tests.support.mechanisms import mechanism
-from tests.support.tracking import tracking
+from tests.support.tracking import arm, ball, legs, two_frames
 
 KNOTS, ALPHAS = 10, 6
 
 POSITIONS = ("placement_ref", "position_weight")
-
-
-def two_frames():
-    """Return the toy, whose frames stay in a plane."""
-    return tracking(load_urdf(path("toy")), "tip", "forearm@0.1:0:0.1")
-
-
-def arm():
-    return tracking(mechanism([JointKind.REVOLUTE] * 3, [-1, 0, 1], 5), "b2@0.1:0.2:0.3", "b1")
-
-
-def ball():
-    return tracking(shoulder(), "b1@0.1:0.2:0.3")
-
-
-def legs():
-    return tracking(two_legs(), "b1@0.1:0.2:0.3", "b0")
 
 
 @pytest.fixture(scope="module")

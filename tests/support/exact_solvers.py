@@ -7,6 +7,7 @@ import numpy as np
 from rbdhw.explore.solver import solver_model
 from rbdhw.golden import with_unit_quaternions
 from rbdhw.golden.evaluation import evaluate
+from rbdhw.golden.kinematics import placements
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.solver_codec import decode_solution, goal_words, plan_words, task_words
 from rbdhw.model.solver_session import SolverSession
@@ -177,13 +178,18 @@ def with_directions(solver, words):
     return of_unit
 
 
+POSITIONS = ("placement_ref", "position_weight", "position")
+"""The arrays of frames' positions, which are the last, so that others do not read them."""
+
+
 def _pointers(*names, **others):
     return [*((name, ctypes.c_void_p) for name in names), *others.items()]
 
 
 def _problem_type(numbers):
     """Return the structure of a problem with numbers of these types."""
-    fields = [*_pointers("q", "v", **numbers), *_pointers("x_ref", "Q", "R", "tau", "tau_ref", *FORCE_LIMITS)]
+    names = ("x_ref", "Q", "R", "tau", "tau_ref", *FORCE_LIMITS, *POSITIONS)
+    fields = [*_pointers("q", "v", **numbers), *_pointers(*names)]
     return type("Problem", (ctypes.Structure,), {"_fields_": fields})
 
 
@@ -196,7 +202,7 @@ def solve_arrays(exact, problem, iterations, follow=None, takes=("h",)):
 
     ``takes`` is empty if the time step is fixed.
     """
-    names = ("q", "v", "x_ref", "Q", "R", "tau_ref", *FORCE_LIMITS)
+    names = ("q", "v", "x_ref", "Q", "R", "tau_ref", *FORCE_LIMITS, *POSITIONS)
     given = {name: np.ascontiguousarray(problem[name]) for name in names if name in problem}
     given["tau"] = np.ascontiguousarray(problem["tau"][0])
     (steps, nv), size = problem["R"].shape, problem["x_ref"].shape[1]
@@ -229,6 +235,19 @@ def moving_goal(solver, x_ref):
     return moving
 
 
+def moving_positions(solver, problem):
+    """Return arrays of frames' positions that differ from knot to knot, and the positions in the first state.
+
+    One reference that is far away has no weight.
+    """
+    steps, robot = np.linspace(0.0, 1.0, solver.shape.knots + 1), solver.model.robot
+    poses = problem["placement_ref"] + 0.02 * steps[:, np.newaxis, np.newaxis, np.newaxis]
+    weights = problem["position_weight"] * (0.5 + steps)[:, np.newaxis, np.newaxis]
+    poses[2, 0, 0, 3], weights[2, 0, 0] = 1e6, 0.0
+    first = placements(robot, problem["q"][np.newaxis])[0, :, :3, 3]
+    return dict(zip(POSITIONS, (poses, weights, first), strict=True))
+
+
 def on_one_side(solver, problem, state=None):
     """Return the same problem with quaternions near to those of a state, and each reference to the last one.
 
@@ -254,6 +273,7 @@ def check_arrays(solver):
         problem["q"] = problem["q"] + 2.0 * np.pi * np.array(solver.model.domain.wraps)
         problem["Q"] *= np.linspace(0.5, 1.5, knots + 1)[:, np.newaxis]
         problem["x_ref"] = moving_goal(solver, problem["x_ref"])
+        problem |= moving_positions(solver, problem) if solver.shape.tracked else {}
         asked = problem
         problem = on_one_side(solver, asked, None if follow is None else last[follow])
         goal = solver.goal(problem)

@@ -81,12 +81,17 @@ def test_a_position_beyond_its_format_flags_a_step(both, monkeypatch):
     assert narrowed.solve(problem, 2)["solved"] == Solved.NOT_FINITE
 
 
-VARIANTS = [{}, {"number": "float32"}, {"time_step": STEP}, {"together": 2}, {"blocks": 2}, {"make": ball}]
+VARIANTS = [{}, {"number": "float32"}, {"time_step": STEP}, {"together": 2}, {"blocks": 2}]
 
 
-@pytest.mark.parametrize("sizes", [*VARIANTS, long({"make": arm}), long({"make": legs})], ids=str)
+@pytest.mark.parametrize("sizes", VARIANTS, ids=str)
 def test_problems_in_arrays(sizes):
     check_arrays(solver(**sizes))
+
+
+@pytest.mark.parametrize("make", [ball, long(arm), long(legs)])
+def test_problems_of_other_robots_in_arrays(make):
+    check_arrays(solver(make))
 
 
 def test_problems_without_positions_in_arrays():

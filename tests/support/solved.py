@@ -200,6 +200,7 @@ def expected(fixed, solution):
     shape, plan = fixed.shape, solution.plan
     gains = [each.stored(term) for each in shape.feedback for term in each.terms]
     references = {term.reference: term.word.name for term in shape.followed}
+    references |= {each.word.name: each.word.name for each in shape.tracked}
     rows = [
         {name: int(plan.states[state][knot]) for name, state in references.items()}
         | {word.name: int(plan.forces[word.name][knot]) for word in shape.taus if knot < shape.knots}

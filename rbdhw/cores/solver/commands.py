@@ -144,13 +144,14 @@ class SolverCommands(wiring.Component):
         solver, shape, numbers = self.solver, self.solver.shape, self._numbers(PLAN)
         number = numbers["row"]
         last, forces = Signal(name="last"), sum(word.format.width for word in shape.taus)
+        state = sum(each.word.format.width for each in shape.state)
         m.d.sync += last.eq(number == shape.knots)
         m.d.comb += [
             solver.read_problem.eq(numbers.get("problem", 0)),
             solver.read_knot.eq(number),
             self.knot.eq(
                 Cat(
-                    solver.trajectory[:-forces],
+                    solver.trajectory[:state],
                     Mux(last, Const(0, forces), solver.trajectory[-forces:]),
                     solver.gains,
                 )

@@ -117,8 +117,8 @@ class SolverComponent(wiring.Component):
                 REGULARISATION: Out(self._regularisation.width + REGULARISATION_BITS),
                 "status": Out(range(max(Solved) + 1)),
                 "followed": Out(1),
-                # The row of a knot while `ready`, in the next cycle: state and forces, and gains, which are
-                # zero without a sweep that found some.
+                # The row of a knot while `ready`, in the next cycle: state, positions and forces, and gains,
+                # which are zero without a sweep that found some.
                 "read_problem": In(problems),
                 "read_knot": In(range(shape.knots + 1)),
                 "trajectory": Out(len(self.forward.row)),

@@ -272,7 +272,7 @@ class Expansion(wiring.Component):
         self._write(m, row, self._places.behind(row, begun))
 
     def _errors(self, m: Module, rows: tuple[Any, Any], goal: Mapping[str, Any]) -> list[Any]:
-        """Return the errors of all terms of the cost: of the state after a step, and of its forces."""
+        """Return the errors of all terms of the cost: of what a step carries behind it, and of its forces."""
         shape = self.shape
         here, behind = (self._named(row) for row in rows)
         values = behind | {word.name: here[word.name] for word in shape.taus}

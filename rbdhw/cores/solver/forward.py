@@ -53,9 +53,12 @@ class ForwardPass(wiring.Component):
         self.feedback = FeedbackSum(feedback=shape.feedback, words=shape.trajectory)
         self.stage = StageCost(terms=shape.terms, words=shape.goal, residuals=shape.differences)
         self.before, self._fixed, self._after = timing.before, timing.forces, timing.after
-        self.state_words = [state.word for state in shape.state]
-        self.state_bits = sum(word.format.width for word in self.state_words)
+        # The state and the positions behind a step, which travel together.
+        self.carried_words = [each.word for each in shape.carried]
+        self.state_bits = sum(each.word.format.width for each in shape.state)
+        self.carried_bits = sum(word.format.width for word in self.carried_words)
         force_bits = sum(word.format.width for word in shape.taus)
+        row_bits = self.carried_bits + force_bits
         problems, rows = shape.problems, shape.problems * self.banks * (shape.knots + 1)
         self.task_bits = sum(word.format.width for word in shape.step.inputs)
         bank, shift = Signal(range(self.banks)).shape(), Signal(range(max(shape.knots, 2))).shape()
@@ -84,10 +87,10 @@ class ForwardPass(wiring.Component):
                 "overflow": In(1),
                 # Memories: a row is there in the cycle after its address.
                 "read_row": Out(range(rows)),
-                "row": In(self.state_bits + force_bits),
+                "row": In(row_bits),
                 "write_enable": Out(1),
                 "write_row": Out(range(rows)),
-                "write_data": Out(self.state_bits + force_bits),
+                "write_data": Out(row_bits),
                 "policy_problem": Out(range(problems)),
                 "policy_step": Out(range(shape.knots)),
                 "gains": In(len(shape.feedback) * len(self.feedback.terms) * GAIN.width),
@@ -123,15 +126,8 @@ class ForwardPass(wiring.Component):
         turns = [_Turn(*split_sum(m, tags[at], list(map(len, turn)))) for at in stages]
         in_core, fixed = delayed(m, entered, self.before), delayed(m, entered, self._fixed)
         back = delayed(m, in_core, self.latency)
-        came, state = Signal(self.state_bits, name="came_back"), Signal(self.state_bits)
-        task = self._task(m, turns[0].problem)
-        rates = {each.word.name for each in self.shape.rates}
-        cold = self.cold.bit_select(turns[0].problem, 1)
-        first = Cat(
-            Mux(cold, 0, task[word.name]) if word.name in rates else task[word.name]
-            for word in self.state_words
-        )
-        m.d.comb += state.eq(Mux(turns[0].step == 0, first, came))
+        came, state = Signal(self.carried_bits, name="came_back"), Signal(self.carried_bits)
+        m.d.comb += state.eq(Mux(turns[0].step == 0, self._first(m, turns[0].problem), came))
         m.d.comb += [self.limit_problem.eq(turns[5].problem), self.limit_step.eq(turns[5].step)]
         forces = self._forces(m, state, turns[0])
         starting = self._later(m, "state", state, self.before)
@@ -146,6 +142,15 @@ class ForwardPass(wiring.Component):
         forces = self._later(m, "forces", forces, self.latency - self.late)
         self._judge(m, used, turns[3], flagged, Cat(next_state, forces), turns[4])
         return m
+
+    def _first(self, m: Module, problem: Any) -> Any:
+        """Return the first state of a problem, from rest for a cold one, with zeros for positions."""
+        task, cold = self._task(m, problem), self.cold.bit_select(problem, 1)
+        rates = {each.word.name for each in self.shape.rates}
+        return Cat(
+            Mux(cold, 0, task[word.name]) if word.name in rates else task[word.name]
+            for word in (each.word for each in self.shape.state)
+        )
 
     def _task(self, m: Module, problem: Any) -> dict[str, Any]:
         """Return the words of a problem's task."""
@@ -200,7 +205,7 @@ class ForwardPass(wiring.Component):
             self.read_row.eq(self.row_of(turn.problem, self.around[turn.problem], followed)),
             self.policy_problem.eq(turn.problem),
             self.policy_step.eq(followed),
-            block.values.eq(state),
+            block.values.eq(state[: self.state_bits]),
             block.row.eq(self.row),
             block.gains.eq(self.gains),
         ]
@@ -262,15 +267,15 @@ class ForwardPass(wiring.Component):
 
     def _words(self, state: Any, forces: Any, task: Mapping[str, Any]) -> dict[str, Any]:
         """Return the words of a step, with those of a task that stay the same."""
-        states, taus = split_words(self.state_words, state), split_words(self.shape.taus, forces)
+        states, taus = split_words(self.carried_words, state), split_words(self.shape.taus, forces)
         return {word.name: task[word.name] for word in self.shape.step.inputs} | states | taus
 
     def _next_state(self, m: Module, outside: Any) -> tuple[Any, Any]:
-        """Return the state after a step, and whether the step was flagged."""
+        """Return the state and the positions after a step, and whether the step was flagged."""
         results = list(split_words(self.shape.step.outputs, self.result).values())
         pairs = list(zip(self.shape.step.outputs, results, strict=True))
-        state, too_large = zip(*(go_back(word, pairs) for word in self.shape.state), strict=True)
-        packed = Signal(self.state_bits, name="next_state")
+        state, too_large = zip(*(go_back(word, pairs) for word in self.shape.carried), strict=True)
+        packed = Signal(self.carried_bits, name="next_state")
         m.d.comb += packed.eq(Cat(state))
         return packed, outside | self.overflow | Cat(too_large).any()
 
@@ -309,7 +314,7 @@ class ForwardPass(wiring.Component):
 def pass_cells(timing: SolverTiming, fabric: Fabric) -> Cells:
     """Return the cells of forward passes without feedback and costs, and of the tasks of all problems."""
     shape, trials = timing.shape, timing.trials
-    state = sum(each.word.format.width for each in shape.state)
+    state = sum(each.word.format.width for each in shape.carried)
     forces = sum(word.format.width for word in shape.taus)
     task = sum(word.format.width for word in shape.step.inputs)
     lines = (

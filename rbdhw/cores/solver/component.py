@@ -20,6 +20,7 @@ from rbdhw.cores.solver.memories import (
     LIMITS,
     POLICIES,
     TRAJECTORIES,
+    row_of,
     solver_memories,
 )
 from rbdhw.cores.solver.near_signs import NearSigns
@@ -252,9 +253,9 @@ class SolverComponent(wiring.Component):
         written = Cat(~banks[rows.write_problem], rows.write_problem)
         m.d.sync += usable.eq(self._problems.each("usable")[self._shown])
         m.d.comb += [
-            memory.read.addr.eq(Cat(banks[problem], problem) * knots + step),
+            memory.read.addr.eq(self._row(Cat(banks[problem], problem), knots, step)),
             memory.write.en.eq(rows.write_enable),
-            memory.write.addr.eq(written * knots + rows.write_step),
+            memory.write.addr.eq(self._row(written, knots, rows.write_step)),
             memory.write.data.eq(Cat(rows.gains, rows.changes)),
             Cat(forward.gains, forward.changes).eq(memory.read.data),
             self.gains.eq(Mux(usable, forward.gains, 0)),
@@ -269,9 +270,10 @@ class SolverComponent(wiring.Component):
         step = Mux(forward.busy, forward.goal_step, expansion.goal_step)
 
         def row(problem: Any, step: Any) -> Any:
-            return Cat(banks[problem], problem) * knots + step
+            return self._row(Cat(banks[problem], problem), knots, step)
 
-        written = Cat(~banks[self.goal_problem], self.goal_problem) * knots + self.goal_step
+        free = Cat(~banks[self.goal_problem], self.goal_problem)
+        written = self._row(free, knots, self.goal_step)
         m.d.comb += [
             goals.read.addr.eq(row(problem, step)),
             curvatures.read.addr.eq(row(copied.problem, copied.step)),
@@ -297,6 +299,10 @@ class SolverComponent(wiring.Component):
                     if column in copied.columns:
                         number = Mux(copied.busy, getattr(copied, f"write_{port}_{column}"), number)
                     m.d.comb += getattr(sweeper, f"write_{port}_{column}").eq(number)
+
+    def _row(self, bank: Any, rows: int, row: Any) -> Any:
+        """Return the place of a row in a memory with two banks for each problem."""
+        return row_of(bank, 2 * self.shape.problems, rows, row)
 
     def _memory(self, m: Module, name: str) -> _Ports:
         held = solver_memories(self.timing)[name]

@@ -13,8 +13,9 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.arrays import WordName
 from rbdhw.cores.solver.knot_rows import KnotRows
+from rbdhw.cores.solver.memories import row_of
 from rbdhw.cores.solver.timing import SolverTiming
-from rbdhw.cores.solver.words import core_payload, factor_values
+from rbdhw.cores.solver.words import core_payload, factor_values, of_problem
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.knots import MOVED
 from rbdhw.rtl.arithmetic import half, split_sum
@@ -150,11 +151,11 @@ class Expansion(wiring.Component):
             read_before = self._turn == first + 2
             with m.If(self._turn == first + 3):
                 m.d.sync += before.eq(self.row)
-        bank = problem * self.timing.banks + Mux(read_before, self.before, self.around[problem])
-        of_behind = (self._turn == first) | read_before
+        bank = problem * self.timing.banks + Mux(read_before, self.before, of_problem(self.around, problem))
+        step = self._step + ((self._turn == first) | read_before)
         m.d.comb += [
-            task.eq(self.task[problem]),
-            self.read_row.eq(bank * (shape.knots + 1) + self._step + of_behind),
+            task.eq(of_problem(self.task, problem)),
+            self.read_row.eq(row_of(bank, self.timing.banks * shape.problems, shape.knots + 1, step)),
         ]
         with m.If(self._turn == first + 1):
             m.d.sync += behind.eq(self.row)

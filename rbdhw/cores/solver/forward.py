@@ -10,8 +10,9 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.cores.solver.memories import row_of
 from rbdhw.cores.solver.timing import SolverTiming
-from rbdhw.cores.solver.words import core_payload
+from rbdhw.cores.solver.words import core_payload, of_problem
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.feedback import GAIN
 from rbdhw.model.interface import FunctionWords, Interface
@@ -155,7 +156,7 @@ class ForwardPass(wiring.Component):
     def _task(self, m: Module, problem: Any) -> dict[str, Any]:
         """Return the words of a problem's task."""
         words = Signal(self.task_bits)
-        m.d.comb += words.eq(self.task[problem])
+        m.d.comb += words.eq(of_problem(self.task, problem))
         return split_words(self.shape.step.inputs, words)
 
     def _turns(self, m: Module) -> tuple[Any, _Turn]:
@@ -192,17 +193,18 @@ class ForwardPass(wiring.Component):
 
     def row_of(self, problem: Any, bank: Any, step: Any) -> Any:
         """Return the row of a step in the memory of trajectories."""
-        return (problem * self.banks + bank) * (self.shape.knots + 1) + step
+        banks = self.shape.problems * self.banks
+        return row_of(problem * self.banks + bank, banks, self.shape.knots + 1, step)
 
     def _forces(self, m: Module, state: Any, turn: _Turn) -> Any:
         """Return the packed forces of a step, some cycles after its state."""
         shape, block = self.shape, self.feedback
         last = shape.knots - 1
         followed = Signal(range(2 * shape.knots), name="followed")
-        later = turn.step + self.shift[turn.problem]
+        later = turn.step + of_problem(self.shift, turn.problem)
         m.d.comb += [
             followed.eq(Mux(later > last, last, later)),
-            self.read_row.eq(self.row_of(turn.problem, self.around[turn.problem], followed)),
+            self.read_row.eq(self.row_of(turn.problem, of_problem(self.around, turn.problem), followed)),
             self.policy_problem.eq(turn.problem),
             self.policy_step.eq(followed),
             block.values.eq(state[: self.state_bits]),
@@ -239,7 +241,7 @@ class ForwardPass(wiring.Component):
         """Write the row of a trial's step."""
         bank = Signal(range(self.banks), name="bank")
         m.d.comb += [
-            bank.eq(self.bank_of(turn.trial, self.around[turn.problem])),
+            bank.eq(self.bank_of(turn.trial, of_problem(self.around, turn.problem))),
             self.write_enable.eq(valid),
             self.write_row.eq(self.row_of(turn.problem, bank, turn.step)),
             self.write_data.eq(row),

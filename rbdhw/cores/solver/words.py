@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, signed
+from amaranth.hdl import Array, Cat, Const, signed
+from amaranth.lib import data
 
 from rbdhw.fixed.rollout import StepWords
 from rbdhw.fixed.solver_numbers import Factor
+
+
+def of_problem(numbers: data.View[data.ArrayLayout], problem: Any) -> Any:
+    """Return the number of a problem among those of all, chosen by a multiplexer and not by a product."""
+    return Array(numbers[k] for k in range(numbers.shape().length))[problem]
 
 
 def core_payload(function: StepWords, words: Mapping[str, Any], slots: Sequence[int]) -> Any:

@@ -8,6 +8,7 @@ from rbdhw.design.folder import draft_design, read, write
 from rbdhw.errors import InputError
 from rbdhw.golden.kinematics import placements
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
+from rbdhw.pipeline import generate
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.solving import Solved
@@ -40,20 +41,36 @@ def acc(request, folder):
     return package.load(folder, request.param)
 
 
+def solutions(folder, engine):
+    """Yield solutions, cold and warm, with some weights, others, and none."""
+    acc, last = package.load(folder, engine), None
+    for weights in (WEIGHTS, WEIGHTS[::-1], np.zeros((2, 3))):
+        positions = {"placement_ref": POSES, "position_weight": weights}
+        follow = {"warm": last, "shift": 1} if last else {}
+        last = acc.solve(*START, **COST, **positions, **follow, iterations=3)
+        yield last
+
+
 def test_both_engines_give_the_same_numbers(folder):
-    """Cold and warm, whatever the weights."""
+    compare(folder, "numpy")
 
-    def solutions(name):
-        acc, last = package.load(folder, name), None
-        for weights in (WEIGHTS, WEIGHTS[::-1], np.zeros((2, 3))):
-            positions = {"placement_ref": POSES, "position_weight": weights}
-            follow = {"warm": last, "shift": 1} if last else {}
-            last = acc.solve(*START, **COST, **positions, **follow, iterations=3)
-            yield last
 
-    for one, other in zip(solutions("model"), solutions("numpy"), strict=True):
-        assert one.status == Solved.ITERATIONS
-        np.testing.assert_equal(one._asdict(), other._asdict())
+def compare(folder, *engines):
+    """Compare the solutions of engines with those of the model."""
+    known = list(solutions(folder, "model"))
+    assert all(one.status == Solved.ITERATIONS for one in known)
+    for engine in engines:
+        for one, other in zip(known, solutions(folder, engine), strict=True):
+            np.testing.assert_equal(one._asdict(), other._asdict())
+
+
+@pytest.mark.verify(minutes=3)
+def test_the_hardware_and_the_driver_give_the_same_numbers(tmp_path):
+    sizes = {"knots": KNOTS, "alphas": 4, "width": 27, "ii": 8, "samples": 256}
+    write(
+        generate(path("toy"), BuildOptions(("solve",), mounting=Mounting(frames=FRAMES), **sizes)), tmp_path
+    )
+    compare(tmp_path, "rtl", "driver")
 
 
 def test_a_solution_is_near_that_of_double_precision(folder, acc):

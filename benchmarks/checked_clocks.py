@@ -88,10 +88,7 @@ def checked_layout(rows: Rows) -> Rows:
             "bits": row["bits"],
             "look-up tables": f"{row['luts']:,}",
             "DSP blocks": f"{row['dsp_blocks']:,}",
-            "scheduled, MHz": f"{row['scheduled']:g}",
-            "check, MHz": f"{row['check']:.1f}",
-            "with the margin": f"{row['safe']:.1f}",
-            "confirmed": "yes" if row["confirmed"] else "no",
+            **clocks(row, "g"),
             "cycles of the core": row["cycles"],
             "with packets": row["with_packets"],
             "ns of the core": f"{row['ns']:.0f}",
@@ -130,10 +127,7 @@ def device_layout(rows: Rows) -> Rows:
             "look-up tables": both(*row["luts"]),
             "flip-flops": both(*row["flip_flops"]),
             "DSP blocks": both(*row["dsp_blocks"]),
-            "scheduled, MHz": f"{row['scheduled']:.0f}",
-            "check, MHz": f"{row['check']:.1f}",
-            "with the margin": f"{row['safe']:.1f}",
-            "confirmed": "yes" if row["confirmed"] else "no",
+            **clocks(row),
         }
         for row in rows
     ]
@@ -142,3 +136,13 @@ def device_layout(rows: Rows) -> Rows:
 def both(estimate: int, counted: int) -> str:
     """Return an estimate beside a count, and its error."""
     return f"{estimate:,} / {counted:,} ({estimate / counted - 1.0:+.0%})"
+
+
+def clocks(row: Row, scheduled: str = ".0f") -> Row:
+    """Return the cells of clocks: as scheduled, in this format, and of the check."""
+    return {
+        "scheduled, MHz": f"{row['scheduled']:{scheduled}}",
+        "check, MHz": f"{row['check']:.1f}",
+        "with the margin": f"{row['safe']:.1f}",
+        "confirmed": "yes" if row["confirmed"] else "no",
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.checked_clocks import both
+from benchmarks.checked_clocks import both, clocks
 from benchmarks.durations import on_all_cores
 from benchmarks.rows import Row, Rows
 from benchmarks.solver_cores import Build
@@ -66,8 +66,5 @@ def _line(row: Row) -> Row:
         "flip-flops": f"{both(*row['flip_flops'])}, {shares['flip_flops']:.0%}",
         "DSP blocks": f"{both(*row['dsp_blocks'])}, {shares['dsp_blocks']:.0%}",
         "block RAMs": f"{both(*row['block_rams'])}, {shares['block_rams']:.0%}",
-        "scheduled, MHz": f"{row['scheduled']:.0f}",
-        "check, MHz": f"{row['check']:.1f}",
-        "with the margin": f"{row['safe']:.1f}",
-        "confirmed": "yes" if row["confirmed"] else "no",
+        **clocks(row),
     }

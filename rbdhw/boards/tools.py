@@ -165,5 +165,5 @@ def tool_failure(name: str, reason: str, log: Path) -> ToolError:
     lines = _tail(log).splitlines()
     last = [line for line in lines if line.strip()][-LAST_LINES:]
     if last and NO_MEMORY in last[-1]:
-        reason += f", for want of memory: it has 4 GB; set {VARIABLES[name]} to a native {name}"
+        reason += f", probably for want of memory: it has 4 GB; set {VARIABLES[name]} to a native {name}"
     return ToolError("\n  ".join([f"{name} failed ({reason}); its log is {log}", *last]))

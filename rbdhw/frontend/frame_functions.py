@@ -50,25 +50,26 @@ def positions(setting: Setting) -> tuple[Results, ...]:
 
 def tracked(setting: Setting, state: Vector) -> tuple[Results, ...]:
     """Return the positions of frames in the world in the ``state`` (nq + nv) behind a step, if asked for."""
-    with stage(2):
-        return (list(map(_origin, _behind(setting, state))),) if setting.robot.tracks else ()
+    return (list(map(_origin, _behind(setting, state))),) if setting.robot.tracks else ()
 
 
 def tracked_jacobians(setting: Setting, state: Vector) -> tuple[Results, ...]:
     """Return the linear rows of their Jacobians in the world there, if asked for."""
-    gather = setting.coupling.gather
+    if not setting.robot.tracks:
+        return ()
+    frames = _behind(setting, state)
     with stage(2):
-        rows = [list(map(gather, frame.jacobian[:3])) for frame in _behind(setting, state)]
-        return (rows,) if setting.robot.tracks else ()
+        return ([list(map(setting.coupling.gather, frame.jacobian[:3])) for frame in frames],)
 
 
 def _behind(setting: Setting, state: Vector) -> list[FrameMotion]:
     """Return the tracked frames at rest in the ``state`` (nq + nv) behind a step."""
     robot, rest = setting.robot, [0.0] * len(setting.v)
-    if not robot.tracks:
-        return []
-    poses = setting.task.behind(state[: robot.nq]).poses
-    return [frame_motion(robot, frame, poses, rest, rest, in_world=True) for frame in chosen_frames(robot)]
+    with stage(2):
+        poses = setting.task.behind(state[: robot.nq]).poses
+        return [
+            frame_motion(robot, frame, poses, rest, rest, in_world=True) for frame in chosen_frames(robot)
+        ]
 
 
 def _origin(motion: FrameMotion) -> Vector:

@@ -128,12 +128,14 @@ def _step(scheme: Scheme, touches: bool, differentiated: bool, chunk: Chunk) -> 
         return scheme(chunk.robot, accelerations, states)
 
     results = {"x_next": step(chunk.tasks)}
-    tracked = positions(chunk.robot, results["x_next"][:, : chunk.robot.nq]) if chunk.robot.tracks else {}
-    if not differentiated:
-        return results | ({TRACKED: tracked["position"]} if tracked else {})
-    slopes = derivatives(chunk.robot, step, chunk.tasks)
-    rows = {TRACKED_JACOBIAN: tracked["J_position"]} if tracked else {}
-    return results | slopes | {"A": without_base_changes(slopes["A"], chunk.held)} | rows
+    if differentiated:
+        slopes = derivatives(chunk.robot, step, chunk.tasks)
+        results |= slopes | {"A": without_base_changes(slopes["A"], chunk.held)}
+    if chunk.robot.tracks:
+        behind = positions(chunk.robot, results["x_next"][:, : chunk.robot.nq])
+        name, of = (TRACKED_JACOBIAN, "J_position") if differentiated else (TRACKED, "position")
+        results[name] = behind[of]
+    return results
 
 
 TWINS: dict[str, Callable[[Chunk], Results]] = {

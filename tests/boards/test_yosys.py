@@ -122,7 +122,7 @@ def test_failure_for_want_of_memory_names_a_remedy(monkeypatch: pytest.MonkeyPat
     program.write_text("#!/bin/sh\necho 'Caused by:'\necho '  thrown Wasm exception'\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("YOSYS", str(program))
-    with pytest.raises(ToolError, match=r"for want of memory: .* set YOSYS to a native yosys"):
+    with pytest.raises(ToolError, match=r"probably for want of memory: .* set YOSYS to a native yosys"):
         synthesize_target((), "accelerator", ECP5, tmp_path / "work")
 
 

@@ -1,7 +1,9 @@
 """The compilers of the generated C, and the warnings that it must not cause."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 from rbdhw.software.compiler import find_compiler
 from rbdhw.software.exact import model_files
@@ -17,6 +19,15 @@ def assert_no_warning(folder, compiler, *options):
         command = [*COMPILERS[compiler], *WARNINGS, *options, "-O0", "-c", source, "-o", folder / "made.o"]
         done = subprocess.run(command, capture_output=True, check=False)
         assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+def assert_it_ends(script):
+    """Check that a Python script ends well, in a process that undefined behaviour of its C would end."""
+    root = str(Path(__file__).parents[2])
+    environment = os.environ | {"PYTHONPATH": root}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def compiled(folder, design, main, *flags):

@@ -20,13 +20,13 @@ from rbdhw.cores.solver.memories import (
     LIMITS,
     POLICIES,
     TRAJECTORIES,
-    row_of,
     solver_memories,
 )
 from rbdhw.cores.solver.near_signs import NearSigns
 from rbdhw.cores.solver.policy import PolicyRows
 from rbdhw.cores.solver.problems import Problems
 from rbdhw.cores.solver.timing import SolverTiming
+from rbdhw.cores.solver.words import row_of, trajectory_row
 from rbdhw.cores.sweep.array import SweepArray
 from rbdhw.cores.sweep.component import SweepComponent
 from rbdhw.fixed.descent import REGULARISATION_BITS
@@ -211,6 +211,7 @@ class SolverComponent(wiring.Component):
 
     def _add_memories(self, m: Module) -> None:
         """Add the memories of trajectories, policies and goals, and connect that of the sweep."""
+        self._memories = solver_memories(self.timing)
         self._keep_trajectories(m)
         self._keep_policies(m)
         self._keep_goals(m)
@@ -224,7 +225,8 @@ class SolverComponent(wiring.Component):
             Signal(range(shape.problems), name="shown"),
             Signal.like(self.read_knot),
         )
-        shown = forward.row_of(self._shown, self._problems.each("bank")[self._shown], self._shown_knot)
+        bank = self._problems.each("bank")[self._shown]
+        shown = trajectory_row(self.timing, self._shown, bank, self._shown_knot)
         m.d.comb += [
             self._shown.eq(Mux(self.ready, self.read_problem, self._control.answered)),
             self._shown_knot.eq(Mux(self.ready, self.read_knot, self._control.knot)),
@@ -305,7 +307,7 @@ class SolverComponent(wiring.Component):
         return row_of(bank, 2 * self.shape.problems, rows, row)
 
     def _memory(self, m: Module, name: str) -> _Ports:
-        held = solver_memories(self.timing)[name]
+        held = self._memories[name]
         style = {"ram_style": "distributed"} if held.in_tables(self.sweep.device) else {}
         m.submodules[name] = memory = Memory(shape=held.width, depth=held.rows, init=[], attrs=style)
         return _Ports(memory.write_port(), memory.read_port())

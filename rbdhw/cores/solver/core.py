@@ -50,10 +50,10 @@ SPARE_AT_INTERVAL = (0, 4, 20, 40, 60)
 """Numbers of them that are tried in turn at an interval that is asked for."""
 
 OF_PARTS = 1.75
-"""The logic of a whole solver, as a multiple of that of its parts, each mapped by itself.
+"""The logic of a whole solver, as a multiple of what is estimated for its parts.
 
-Of five whole builds of the toy and of an iiwa14, Yosys counts 1.55 to 2 times as many look-up tables beside
-the core: what many units read is there more than once, and answers to ``plan`` wait in a queue.
+Yosys counts 1.55 to 2 times as many look-up tables beside the core, in solvers of the toy and of an iiwa14:
+what many units read is there more than once, and answers to ``plan`` wait in a queue.
 """
 
 

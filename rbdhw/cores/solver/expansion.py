@@ -13,9 +13,8 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.arrays import WordName
 from rbdhw.cores.solver.knot_rows import KnotRows
-from rbdhw.cores.solver.memories import row_of
 from rbdhw.cores.solver.timing import SolverTiming
-from rbdhw.cores.solver.words import core_payload, factor_values, of_problem
+from rbdhw.cores.solver.words import core_payload, factor_values, of_problem, trajectory_row
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.knots import MOVED
 from rbdhw.rtl.arithmetic import half, split_sum
@@ -151,11 +150,11 @@ class Expansion(wiring.Component):
             read_before = self._turn == first + 2
             with m.If(self._turn == first + 3):
                 m.d.sync += before.eq(self.row)
-        bank = problem * self.timing.banks + Mux(read_before, self.before, of_problem(self.around, problem))
+        bank = Mux(read_before, self.before, of_problem(self.around, problem))
         step = self._step + ((self._turn == first) | read_before)
         m.d.comb += [
             task.eq(of_problem(self.task, problem)),
-            self.read_row.eq(row_of(bank, self.timing.banks * shape.problems, shape.knots + 1, step)),
+            self.read_row.eq(trajectory_row(self.timing, problem, bank, step)),
         ]
         with m.If(self._turn == first + 1):
             m.d.sync += behind.eq(self.row)

@@ -10,9 +10,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from rbdhw.cores.solver.memories import row_of
 from rbdhw.cores.solver.timing import SolverTiming
-from rbdhw.cores.solver.words import core_payload, of_problem
+from rbdhw.cores.solver.words import core_payload, of_problem, trajectory_row
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.feedback import GAIN
 from rbdhw.model.interface import FunctionWords, Interface
@@ -147,11 +146,9 @@ class ForwardPass(wiring.Component):
     def _first(self, m: Module, problem: Any) -> Any:
         """Return the first state of a problem, from rest for a cold one, with zeros for positions."""
         task, cold = self._task(m, problem), self.cold.bit_select(problem, 1)
+        names = [each.word.name for each in self.shape.state]
         rates = {each.word.name for each in self.shape.rates}
-        return Cat(
-            Mux(cold, 0, task[word.name]) if word.name in rates else task[word.name]
-            for word in (each.word for each in self.shape.state)
-        )
+        return Cat(Mux(cold, 0, task[name]) if name in rates else task[name] for name in names)
 
     def _task(self, m: Module, problem: Any) -> dict[str, Any]:
         """Return the words of a problem's task."""
@@ -191,20 +188,16 @@ class ForwardPass(wiring.Component):
         of_pass = (slot <= most) & (~self.first | (trial == 0)) & self.takes.bit_select(problem, 1)
         return turn & of_pass, _Turn(trial, problem, step)
 
-    def row_of(self, problem: Any, bank: Any, step: Any) -> Any:
-        """Return the row of a step in the memory of trajectories."""
-        banks = self.shape.problems * self.banks
-        return row_of(problem * self.banks + bank, banks, self.shape.knots + 1, step)
-
     def _forces(self, m: Module, state: Any, turn: _Turn) -> Any:
         """Return the packed forces of a step, some cycles after its state."""
         shape, block = self.shape, self.feedback
         last = shape.knots - 1
         followed = Signal(range(2 * shape.knots), name="followed")
-        later = turn.step + of_problem(self.shift, turn.problem)
+        shift, around = (of_problem(numbers, turn.problem) for numbers in (self.shift, self.around))
+        later = turn.step + shift
         m.d.comb += [
             followed.eq(Mux(later > last, last, later)),
-            self.read_row.eq(self.row_of(turn.problem, of_problem(self.around, turn.problem), followed)),
+            self.read_row.eq(trajectory_row(self.timing, turn.problem, around, followed)),
             self.policy_problem.eq(turn.problem),
             self.policy_step.eq(followed),
             block.values.eq(state[: self.state_bits]),
@@ -243,7 +236,7 @@ class ForwardPass(wiring.Component):
         m.d.comb += [
             bank.eq(self.bank_of(turn.trial, of_problem(self.around, turn.problem))),
             self.write_enable.eq(valid),
-            self.write_row.eq(self.row_of(turn.problem, bank, turn.step)),
+            self.write_row.eq(trajectory_row(self.timing, turn.problem, bank, turn.step)),
             self.write_data.eq(row),
         ]
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-from amaranth.hdl import Array, Const
+from typing import NamedTuple
 
 from rbdhw.cores.solver.timing import SolverTiming
 from rbdhw.estimate.fabric import FABRICS, Cells
@@ -57,15 +55,6 @@ def solver_memories(timing: SolverTiming) -> dict[str, SolverMemory]:
         CURVATURES: SolverMemory(_width([each.word for each in shape.curvatures]), 2 * steps),
         LIMITS: SolverMemory(_width(shape.limits), 2 * steps),
     }
-
-
-def row_of(bank: Any, banks: int, rows: int, row: Any) -> Any:
-    """Return the place of a row of one of so many ``banks``, which have so many ``rows`` each.
-
-    Where a bank begins is chosen: a synthesis tool would take a DSP block for the product, without registers.
-    """
-    begins = [k * rows for k in range(banks)]
-    return Array(Const(begin, range(begins[-1] + 1)) for begin in begins)[bank] + row
 
 
 def _width(words: Sequence[Word]) -> int:

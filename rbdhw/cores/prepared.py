@@ -77,7 +77,9 @@ def prepare_graph(
     Raises InputError if the robot, an option or an override is not supported.
     """
     functions, delays = options.functions, target(options.target).delays
-    model = prepare(source, functions, options.fext, delays, options.algorithms, progress)
+    model = prepare(
+        source, functions, options.fext, delays, options.algorithms, progress, soonest=options.soonest
+    )
     warn(model.remarks)
     if any_takes(functions, "Minv"):
         domain = add_inverse_bounds(domain, source, options)

@@ -40,12 +40,26 @@ def as_solved(_: int, entry: Scalar) -> Scalar:
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """The last block of a tree by numbers that do not wait for the reciprocal of the block below it.
+
+    With the ``determinant`` ``d`` of that block, ``numerators`` are ``d`` times its rows of ``L``.
+    ``adjugate`` times the factor of the last block is the inverse of the last block of ``D``, divided by
+    ``d``.
+    """
+
+    determinant: Scalar
+    numerators: Rows
+    adjugate: Rows
+
+
+@dataclass(frozen=True)
 class Block:
     """Up to three degrees of freedom eliminated together.
 
     ``members`` are in order from the leaf, and ``above`` are their common ancestors from the nearest on.
     ``adjugate`` times ``factor`` is the inverse of the block of ``D``. ``rows`` are the members' rows of
-    ``L`` at the columns ``above``.
+    ``L`` at the columns ``above``. ``ahead`` is for a block that is eliminated together with the one before.
     """
 
     members: Group
@@ -53,6 +67,7 @@ class Block:
     adjugate: Rows
     factor: Scalar
     rows: Rows
+    ahead: Ahead | None = None
 
     def solve(self, vector: Sequence[Scalar]) -> list[Scalar]:
         """Return the inverse of the block of ``D`` times a vector."""
@@ -282,7 +297,8 @@ class _Elimination:
             self._blocks.append(Block(first, last, pivot.adjugate, factor, _by_member(first, rows)))
             adjugate = _scale(scaled.adjugate, pivot.determinant)
             factor = reciprocal(scaled.determinant)
-            self._blocks.append(Block(last, (), adjugate, factor, _by_member(last, {})))
+            ahead = Ahead(pivot.determinant, _by_member(first, early), scaled.adjugate)
+            self._blocks.append(Block(last, (), adjugate, factor, _by_member(last, {}), ahead))
 
     def _coupling(self, members: Group, above: Sequence[int]) -> dict[int, list[Scalar]]:
         """Return for each ancestor its entries with the members."""

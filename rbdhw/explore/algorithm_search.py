@@ -131,14 +131,14 @@ class _Trials:
             forced = {step: getattr(kept, step) for step in WITH_EQUAL_ERRORS} | dict(forced)
         forced = without_long_inverse(robot, options.functions, forced)
         groups = [
-            partial(variants, robot, steps=steps, forced=forced)
+            partial(variants, robot, steps=steps, forced=forced, soonest=options.soonest)
             for steps in compared_steps(robot, options.functions, forced)
         ]
         return AccuracyChoice(options.budget, groups, self.forecast, self.measure)
 
     def operations(self, graph: Graph) -> float:
         """Return the cost of a graph's operations, by which algorithms are compared."""
-        return cost_of(graph, self._delay).total
+        return cost_of(graph, self._delay, self._search.options.soonest).total
 
     def forecast(self, algorithms: Algorithms, limit: float) -> Candidate | None:
         """Return the forecast of algorithms; None if they cost more than the limit, or if it is known.

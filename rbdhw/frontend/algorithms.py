@@ -13,6 +13,7 @@ from rbdhw.frontend.alternatives import Algorithms, is_plain, is_too_long, need_
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Graph, Op
 from rbdhw.options.algorithms import ALGORITHMS
+from rbdhw.passes.balance import balance
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.model import Robot
@@ -23,6 +24,9 @@ ADDITION_COST = 0.1
 NANOSECOND_COST = 3.0
 """The cost of a nanosecond of a function's latency, in multiplications: values that are still needed occupy
 registers meanwhile."""
+
+SOONEST_COST = 100.0
+"""The same where the soonest answer is asked for."""
 
 SOLVES_WEIGHT = 1.05
 """The factor on the cost of solves, because only dense products can use an inverse supplied with the task."""
@@ -48,6 +52,9 @@ MOST_NODES = 1_000_000
 """The limit on the nodes of all graphs traced for one of these groups. Alternatives that would exceed it are
 skipped, except for the first. A search for the last per cent takes too long for a large robot."""
 
+FOR_SOONEST = ("triangular",)
+"""The algorithms that are compared only where the soonest answer is asked for."""
+
 Delay = Callable[[Op], float]
 
 
@@ -58,11 +65,17 @@ class Cost:
     multiplications: int
     additions: int
     nanoseconds: float
+    soonest: bool = False
 
     @property
     def total(self) -> float:
         work = self.multiplications + ADDITION_COST * self.additions
-        return work + NANOSECOND_COST * self.nanoseconds
+        return work + (SOONEST_COST if self.soonest else NANOSECOND_COST) * self.nanoseconds
+
+    def json(self) -> dict[str, float]:
+        """Return operations, nanoseconds and their sum with weights."""
+        parts = vars(self) | {"total": self.total}
+        return {name: part for name, part in parts.items() if name != "soonest"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,7 @@ class AlgorithmChoice:
         return {
             step: {
                 "chosen": getattr(self.algorithms, step),
-                "costs": {name: vars(cost) | {"total": cost.total} for name, cost in costs.items()},
+                "costs": {name: cost.json() for name, cost in costs.items()},
             }
             for step, costs in self.costs.items()
         }
@@ -109,11 +122,14 @@ def longest_paths(graph: Graph, delay: Delay) -> dict[str, float]:
     return last
 
 
-def cost_of(graph: Graph, delay: Delay) -> Cost:
-    """Return the cost of a graph, given the delay of each operation in nanoseconds."""
+def cost_of(graph: Graph, delay: Delay, soonest: bool = False) -> Cost:
+    """Return the cost of a graph, given the delay of each operation in nanoseconds.
+
+    With ``soonest`` nanoseconds count more.
+    """
     last = longest_paths(graph, delay)
     multiplications = graph.count(Op.MULTIPLY) + graph.count(Op.SCALE)
-    return Cost(multiplications, graph.count(Op.ADD), round(sum(last.values()), 3))
+    return Cost(multiplications, graph.count(Op.ADD), round(sum(last.values()), 3), soonest)
 
 
 def choose(
@@ -123,6 +139,8 @@ def choose(
     delay: Delay,
     forced: Mapping[str, str],
     progress: Progress = silent,
+    *,
+    soonest: bool = False,
 ) -> AlgorithmChoice:
     """Return the cheapest algorithms found for ``functions``.
 
@@ -134,6 +152,8 @@ def choose(
         The algorithms that the user asks for, by step. They are taken whatever they cost.
     progress
         Receives the name of each combination before it is traced.
+    soonest
+        Whether the soonest answer matters more than operations.
 
     Raises
     ------
@@ -144,9 +164,9 @@ def choose(
     check_used(functions, forced)
     chosen = replace(Algorithms(), **forced)
     costs: dict[str, dict[str, Cost]] = {}
-    trials = _Trials(robot, functions, fext, delay, progress)
+    trials = _Trials(robot, functions, fext, delay, progress, soonest)
     for steps in compared_steps(robot, functions, forced):
-        trial_costs = trials.compare(variants(robot, chosen, steps, forced))
+        trial_costs = trials.compare(variants(robot, chosen, steps, forced, soonest))
         if not trial_costs:
             asked_for = ", ".join(f"{step}={name}" for step, name in forced.items())
             expected = (
@@ -173,13 +193,20 @@ def compared_steps(
 
 
 def variants(
-    robot: Robot, chosen: Algorithms, steps: Sequence[str], forced: Mapping[str, str]
+    robot: Robot,
+    chosen: Algorithms,
+    steps: Sequence[str],
+    forced: Mapping[str, str],
+    soonest: bool,
 ) -> dict[Algorithms, str]:
     """Return the names of all combinations of the algorithms of some steps that support a robot.
 
-    Other steps keep their algorithms.
+    Other steps keep their algorithms. Those of :data:`FOR_SOONEST` are left out without ``soonest``.
     """
-    names = [(forced[step],) if step in forced else ALGORITHMS[step] for step in steps]
+    compared = {
+        step: [name for name in ALGORITHMS[step] if soonest or name not in FOR_SOONEST] for step in steps
+    }
+    names = [(forced[step],) if step in forced else compared[step] for step in steps]
     combinations = {
         replace(chosen, **dict(zip(steps, combination, strict=True))): ", ".join(combination)
         for combination in product(*names)
@@ -258,9 +285,10 @@ class _Trials:
         fext: Sequence[int],
         delay: Delay,
         progress: Progress,
+        soonest: bool,
     ) -> None:
         self._task = robot, functions, fext
-        self._delay = delay
+        self._delay, self._soonest = delay, soonest
         self._progress = progress
         self._known: dict[Algorithms, Cost] = {}
         self._nodes = 0
@@ -279,7 +307,9 @@ class _Trials:
                 continue
             self._progress(name)
             graph = trace(*self._task, candidate)
-            self._known[candidate] = cost_of(graph, self._delay)
+            if self._soonest:
+                graph = balance(graph, self._delay)
+            self._known[candidate] = cost_of(graph, self._delay, self._soonest)
             self._nodes = len(graph.nodes)
             traced += self._nodes
         return {candidate: self._known[candidate] for candidate in candidates if candidate in self._known}

@@ -25,14 +25,15 @@ class Algorithms:
     ``axes`` of the bodies' quantities: they turn with each body, or bodies on parallel joints share them
     (:mod:`rbdhw.dynamics.shared_axes`). ``derivatives`` of inverse dynamics: by composite bodies or by
     columns. ``inverse`` of the mass matrix: by factorisation with pivots one by one, in pairs or in blocks of
-    up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense, or
-    solved with the sparse factors. ``forward`` dynamics: a product with the inverse, propagated through
-    articulated bodies, or by constraint forces with cyclic reduction or odd-even elimination. ``gradient`` of
-    forward dynamics: see :mod:`rbdhw.frontend.gradients`. ``second`` derivatives of inverse dynamics: by
-    columns or by differentiating the graph
-    (:mod:`rbdhw.frontend.differentiated`). ``rates``: the part of velocities in the accelerations, and its
-    derivative, by the bias of inverse dynamics or by symbols, from the second derivatives by velocity.
-    Forces of ``contacts``: by the factors of the mass matrix, or propagated through articulated bodies.
+    up to three, or by articulated bodies. ``products`` of the inverse with vectors and matrices: dense,
+    solved with the sparse factors, or by the inverse of the triangular factor
+    (:mod:`rbdhw.dynamics.triangular_inverse`). ``forward`` dynamics: a product with the inverse, propagated
+    through articulated bodies, or by constraint forces with cyclic reduction or odd-even elimination.
+    ``gradient`` of forward dynamics: see :mod:`rbdhw.frontend.gradients`. ``second`` derivatives of inverse
+    dynamics: by columns or by differentiating the graph (:mod:`rbdhw.frontend.differentiated`). ``rates``:
+    the part of velocities in the accelerations, and its derivative, by the bias of inverse dynamics or by
+    symbols, from the second derivatives by velocity. Forces of ``contacts``: by the factors of the mass
+    matrix, or propagated through articulated bodies.
     """
 
     axes: str = "turning"
@@ -47,8 +48,8 @@ class Algorithms:
 
     @property
     def possible(self) -> bool:
-        """Whether the algorithms can be combined: solves need the factors of the mass matrix."""
-        return self.products != "solves" or self.inverse != "articulated"
+        """Whether the algorithms can be combined: other products than dense ones need the factors."""
+        return self.products == "dense" or self.inverse != "articulated"
 
     def possible_for(self, robot: Robot) -> bool:
         """Return whether the algorithms can be combined and support a robot.
@@ -57,7 +58,7 @@ class Algorithms:
         (:func:`is_plain`). With propagated contacts, without loops, the base may float, too, and constraint
         forces are no use. Symbols leave viscous friction out, which is linear in the velocities. Axes are
         shared if any body can share them. Constraint forces need bodies with a mass and a rotational inertia
-        that are constant.
+        that are constant. The inverse of the triangular factor holds no base.
         """
         propagated = self.contacts == "propagated"
         for_plain = (
@@ -69,9 +70,10 @@ class Algorithms:
         whole = self.forward not in BY_CONSTRAINT_FORCES or (robot.loaded is None and has_whole_bodies(robot))
         complete = self.rates == "bias" or not any(robot.damping)
         useful = self.axes == "turning" or any(can_share_axes(robot))
+        moving = self.products != "triangular" or not robot.base_chosen
         reached = not propagated or (self.forward not in BY_CONSTRAINT_FORCES and can_propagate(robot))
         plain = not any(for_plain) or is_plain(robot)
-        return self.possible and whole and complete and useful and reached and plain
+        return self.possible and whole and complete and useful and moving and reached and plain
 
 
 DEFAULT = Algorithms()

@@ -136,14 +136,16 @@ def prepare(
     progress: Progress = silent,
     *,
     most_traced: float = inf,
+    soonest: bool = False,
 ) -> Model:
     """Rewrite a robot's frames and inertias, and choose its algorithms, so that operations become fewer.
 
-    Algorithms named in ``forced`` are taken whatever they cost. If the search would trace more operations
-    than ``most_traced``, frames stay where they are, and the algorithms are those that mostly cost least.
-    Without this limit functions of too many operations are refused
-    (:func:`rbdhw.frontend.sizes.check_sizes`). Functions that need the inverse of a singular mass matrix
-    always are (:func:`rbdhw.frontend.solvability.check_solvable`): their graphs divide by zero.
+    Algorithms named in ``forced`` are taken whatever they cost; with ``soonest`` the others are chosen for
+    the soonest answer. If the search would trace more operations than ``most_traced``, frames stay where they
+    are, and the algorithms are those that mostly cost least. Without this limit functions of too many
+    operations are refused (:func:`rbdhw.frontend.sizes.check_sizes`). Functions that need the inverse of a
+    singular mass matrix always are (:func:`rbdhw.frontend.solvability.check_solvable`): their graphs divide
+    by zero.
     """
     check_solvable(source, functions)
     forced = without_long_inverse(elementary(source), functions, forced)
@@ -166,6 +168,7 @@ def prepare(
         operation_delay(delays),
         forced,
         within(CHOICE_STAGE, progress),
+        soonest=soonest,
     )
     remarks = _remarks(source, skipped, choice) if search else (_without_search(source),)
     remarks += embeddable_loops(source)

@@ -11,6 +11,7 @@ from rbdhw.dynamics.derivatives import Matrix, mass_matrix
 from rbdhw.dynamics.drives import with_armature, with_drive_forces
 from rbdhw.dynamics.factorization import Factors, as_solved, factorize, inverse, solve
 from rbdhw.dynamics.propagated import Propagation, gather
+from rbdhw.dynamics.triangular_inverse import TriangularInverse, triangular_inverse
 from rbdhw.frontend.alternatives import BY_CONSTRAINT_FORCES, DEFAULT
 from rbdhw.frontend.held_base import BASE_DOFS
 from rbdhw.frontend.inverse_dynamics import InverseDynamics
@@ -103,7 +104,13 @@ class ForwardDynamics:
             held = self._task.held_base
             settle = held.settle(base or self.setting.zeros) if held else as_solved
             return solve(self.factors, vector, settle)
+        if self._algorithms.products == "triangular":
+            return self.triangular_inverse.times(vector)
         return in_regions("inverse_product", lambda row: inner_product(row, vector), symmetric(inverse))
+
+    @cached_property
+    def triangular_inverse(self) -> TriangularInverse:
+        return triangular_inverse(self.factors)
 
     @cached_property
     def factors(self) -> Factors:

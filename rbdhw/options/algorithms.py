@@ -6,7 +6,7 @@ ALGORITHMS: dict[str, tuple[str, ...]] = {
     "axes": ("turning", "shared"),
     "derivatives": ("composite", "columns"),
     "inverse": ("paired_pivots", "block_pivots", "single_pivots", "articulated"),
-    "products": ("dense", "solves"),
+    "products": ("dense", "solves", "triangular"),
     "forward": ("inverse", "propagated", "reduced", "eliminated"),
     "gradient": ("corrected", "repeated"),
     "second": ("columns", "differentiated"),

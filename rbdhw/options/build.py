@@ -258,6 +258,11 @@ class BuildOptions:
         object.__setattr__(self, "cores", tuple(cores))
 
     @property
+    def soonest(self) -> bool:
+        """Whether the soonest answer matters more than operations."""
+        return self.clock_goal == BEST_LATENCY
+
+    @property
     def solves(self) -> bool:
         """Whether the build has a solver."""
         derivatives = steps_with(contacts=self.mounting.constrained)[1]

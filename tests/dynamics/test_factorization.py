@@ -1,4 +1,6 @@
-"""Factors of the mass matrix, its inverse and solves, on matrices with the sparsity of trees."""
+"""Factors of the mass matrix, its inverse, and solves, on matrices with the sparsity of trees."""
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.dynamics.factorization import factorize, inverse, solve
+from rbdhw.dynamics.triangular_inverse import triangular_inverse
 from rbdhw.graph.graph import Op
 from rbdhw.graph.trace import Recorder
 from rbdhw.passes.prune import prune
@@ -91,7 +94,7 @@ def unknown(matrix):
 
 
 def check_factors(matrix, factors):
-    """Check the inverse and a solve from the factors against the matrix."""
+    """Check the inverse, a solve and a product from the factors against the matrix."""
     n = len(matrix)
     rows = inverse(factors)
     full = np.zeros((n, n))
@@ -100,8 +103,9 @@ def check_factors(matrix, factors):
             full[i, j] = full[j, i] = np.squeeze(entry)
     np.testing.assert_allclose(full @ matrix, np.eye(n), rtol=0, atol=1e-8)
     right = np.random.default_rng(n).normal(size=n)
-    solution = np.array([float(np.squeeze(x)) for x in solve(factors, right.tolist())])
-    np.testing.assert_allclose(matrix @ solution, right, rtol=0, atol=1e-8)
+    for times in (partial(solve, factors), triangular_inverse(factors).times):
+        solution = np.array([float(np.squeeze(x)) for x in times(right.tolist())])
+        np.testing.assert_allclose(matrix @ solution, right, rtol=0, atol=1e-8)
 
 
 def trace_inverse(parents, largest, known=()):
@@ -153,6 +157,22 @@ def test_blocks_shorten_the_chain_of_reciprocals(parents, known, expected):
 def test_a_known_leaf_costs_no_reciprocal():
     graph = trace_inverse(LIMBS, 2, known=(2, 5))
     assert (graph.count(Op.RECIPROCAL), chain_of_reciprocals(graph)) == (2, 1)
+
+
+def test_the_triangular_inverse_waits_for_no_reciprocal_before_the_shares_of_the_last_block():
+    """The product with a vector takes two products and a sum after the last reciprocals."""
+    make = Recorder()
+    matrix = [[make.input(f"H[{i},{j}]") for j in range(i + 1)] for i in range(3)]
+    product = triangular_inverse(factorize(matrix, 2)).times([make.input(f"x[{i}]") for i in range(3)])
+    for i, entry in enumerate(product):
+        make.output(f"r.x[{i}]", entry)
+    graph = prune(make.builder.finish(make.outputs))
+    after: list[float] = []
+    for node in graph.nodes:
+        waited = max((after[edge.node] for edge in node.args), default=-np.inf)
+        after.append(0 if node.op is Op.RECIPROCAL else waited + (node.op is Op.MULTIPLY))
+    assert chain_of_reciprocals(graph) == 1
+    assert after[dict(graph.outputs)["r.x[0]"].node] == 1
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3])

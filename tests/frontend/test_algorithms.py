@@ -3,7 +3,7 @@
 import pytest
 
 from rbdhw.frontend import algorithms
-from rbdhw.frontend.algorithms import Cost, choose, cost_of
+from rbdhw.frontend.algorithms import FOR_SOONEST, Cost, choose, cost_of
 from rbdhw.frontend.build_graph import operation_delay
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
@@ -39,10 +39,19 @@ def test_the_cheapest_of_each_step_is_taken():
     choice = choose(robot, ("did", "dfd"), (), DELAY, {})
     assert set(choice.costs) == set(ALGORITHMS) - {"forward", "second", "rates", "contacts"}
     for step, costs in choice.costs.items():
-        assert set(costs) == set(ALGORITHMS[step])
+        assert set(costs) == set(ALGORITHMS[step]) - {*FOR_SOONEST}
         chosen = getattr(choice.algorithms, step)
         assert costs[chosen].total == min(cost.total for cost in costs.values())
     assert choice.algorithms.derivatives == "composite"
+
+
+def test_the_soonest_answer_is_worth_more_operations():
+    robot = regroup_inertias(align_axes(load_urdf(path("iiwa14"))))
+    fewest, soonest = (choose(robot, ("fd",), (), DELAY, {}, soonest=soonest) for soonest in (False, True))
+    assert set(soonest.costs["products"]) - set(fewest.costs["products"]) == {*FOR_SOONEST}
+    assert soonest.algorithms.products == "triangular"
+    best = min(soonest.costs["products"].values(), key=lambda cost: cost.nanoseconds)
+    assert best == soonest.costs["products"]["triangular"]
 
 
 def test_steps_that_no_function_takes_are_not_compared():

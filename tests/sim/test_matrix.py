@@ -123,6 +123,7 @@ def all_functions() -> Iterator[Row]:
     for algorithms in (
         {"derivatives": "columns", "inverse": "articulated", "gradient": "repeated"},
         {"inverse": "single_pivots", "products": "solves", "forward": "propagated", "gradient": "corrected"},
+        {"inverse": "block_pivots", "products": "triangular"},
     ):
         yield "toy", ALL, 200, {"ii": 2, "fext": "all", "algorithms": algorithms}
 

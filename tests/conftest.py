@@ -144,11 +144,11 @@ def remembered_choices():
     """Compare the algorithms for the same robot, functions and delays once."""
     choose, known = build_graph.choose, {}
 
-    def remembered(robot, functions, fext, delay, forced, *progress):
-        key = robot, tuple(functions), tuple(fext), tuple(map(delay, Op)), frozenset(forced.items())
-        if key not in known:
-            known[key] = choose(robot, functions, fext, delay, forced, *progress)
-        return known[key]
+    def remembered(robot, functions, fext, delay, forced, *progress, soonest=False):
+        kept = tuple(functions), tuple(fext), tuple(map(delay, Op)), frozenset(forced.items()), soonest
+        if (robot, *kept) not in known:
+            known[robot, *kept] = choose(robot, functions, fext, delay, forced, *progress, soonest=soonest)
+        return known[robot, *kept]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build_graph, "choose", remembered)

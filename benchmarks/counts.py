@@ -15,7 +15,7 @@ from rbdhw.timing.report import check_timing
 
 
 def count_design(design: Design, device: str) -> Row:
-    """Return what is estimated and counted of a design for a device, its shares of the device, and its clocks."""
+    """Return what is estimated and counted of a design for a device, its shares of that, and its clocks."""
     part, name = target(device), design.manifest["name"]
     netlist = keep_netlist({VERILOG: design.verilog}, name, part)
     report = check_timing(netlist, name, device_of(device))

@@ -81,7 +81,14 @@ from benchmarks.solver_loop import solver_loop_layout, solver_loop_rows
 from benchmarks.solver_starts import start_layout, start_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.thread_scaling import thread_layout, thread_rows
-from benchmarks.whole_builds import function_layout, function_rows, whole_layout, whole_rows
+from benchmarks.whole_builds import (
+    counted_layout,
+    counted_rows,
+    function_layout,
+    function_rows,
+    whole_layout,
+    whole_rows,
+)
 
 
 @dataclass(frozen=True)

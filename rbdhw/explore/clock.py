@@ -13,7 +13,7 @@ RATIO = 1.25
 """The ratio from a clock to the next that is tried first."""
 
 MOST_TRIED = 36
-"""The most clocks of which the one of the soonest answer is chosen; with so many it is within 1 % of the best."""
+"""The most clocks of which that of the soonest answer is chosen."""
 
 Answer = Callable[[float], float | None]
 """Returns the time until a task is answered at a clock; None if no schedule meets the clock."""

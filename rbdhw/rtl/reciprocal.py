@@ -241,10 +241,10 @@ def _count(first: Any, zeros: Any) -> Any:
 def reciprocal_cells(unit: ReciprocalSpec, fabric: Fabric, *, soonest: bool = False) -> Cells:
     """Return the cells of a unit with its table.
 
-    The ``soonest`` results come without registers of the inverse, its shift and its sign.
+    The ``soonest`` results come without registers of the inverse, its shift and sign, and of an overflow.
     """
     bits = sum(coefficient_width(column) for column in unit.tables)
     cells = fabric.reciprocal.cells(unit.width, unit.order)
-    last = unit.result_bits + 1 + unit.largest_shift.bit_length() + 1
+    last = unit.result_bits + 3 + unit.largest_shift.bit_length() + 2
     cells += Cells(flip_flops=-last * soonest)
     return cells + fabric.table(bits, len(unit.tables[0]))

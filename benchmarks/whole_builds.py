@@ -7,14 +7,20 @@ These builds have streams of the same bandwidth each way, and at most the share 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache, partial
+from pathlib import Path
 
 from benchmarks.builds import ALL, robot_of
+from benchmarks.counts import count_cells, count_design
+from benchmarks.durations import on_all_cores
 from benchmarks.rows import Row, Rows, by_function, robot_label
 from rbdhw.explore.plan import AcceleratorPlan, Plan
 from rbdhw.model.traffic import traffic
 from rbdhw.options.build import BuildOptions, Pacing
-from rbdhw.pipeline import plan_build
+from rbdhw.pipeline import generate, plan_build
+from rbdhw.robot.mounting import Mounting
+from rbdhw.robots import path
 from rbdhw.target import target
 
 ROBOTS = (
@@ -24,6 +30,9 @@ ROBOTS = (
     ("spot_arm", "floating"),
     ("atlas", "fixed"),
 )
+
+COUNTED = ROBOTS[:3]
+"""The robots whose accelerators Yosys maps."""
 
 SHARE = 0.6
 """The largest share of a resource: Dadu-RBD takes 62 % of the DSP blocks."""
@@ -76,6 +85,23 @@ def whole_layout(rows: Rows) -> Rows:
         }
         for row in rows
     ]
+
+
+def counted_rows() -> Rows:
+    """Return what is estimated and counted of accelerators, and their clocks."""
+    return list(on_all_cores(counted_row, COUNTED))
+
+
+def counted_row(robot: tuple[str, str]) -> Row:
+    """Return the row of a robot's accelerator."""
+    name, base = robot
+    design = generate(Path(path(name)), replace(OPTIONS, mounting=Mounting(base)))
+    return {"robot": name, "base": base, **count_design(design, OPTIONS.target)}
+
+
+def counted_layout(rows: Rows) -> Rows:
+    """Return a line for each robot."""
+    return [{"": robot_label(row), **count_cells(row)} for row in rows]
 
 
 def function_rows(robots: Iterable[tuple[str, str]] = ROBOTS) -> Rows:

@@ -159,7 +159,7 @@ class BuildSearch(PreparedBuild):
 
     def _key(self) -> tuple[Any, ...]:
         """Return the options on which a schedule depends, except for its core and interval."""
-        paced = attrgetter("clock_mhz", "data_width", "streams", "number", "priority", "fit")
+        paced = attrgetter("clock_mhz", "clock_goal", "data_width", "streams", "number", "priority", "fit")
         return *paced(self.options), *self.options.sharing.values()
 
     def formats(self, core: str, ii: int) -> Formats:

@@ -37,7 +37,7 @@ class ReciprocalUnit(wiring.Component):
         spec: ReciprocalSpec,  # widths, tables and order of the polynomial
         # Cycles from the operand to the result: one for the tables, and for each power of the polynomial one
         # plus `registers`. Up to three more cycles register the place of the leading one, then the result,
-        # then the last product.
+        # then the last product. With one cycle less no register is behind the last product.
         latency: int,
         # Pipeline registers of each product, and the device's multiplier: see `multiplier`.
         registers: int = 0,
@@ -45,8 +45,8 @@ class ReciprocalUnit(wiring.Component):
         widths: Sequence[int] = (),  # of the results that saturate
     ) -> None:
         least = 1 + spec.order * (1 + registers)
-        if not least <= latency <= least + MOST_EXTRA:
-            raise ValueError(f"a reciprocal takes {least} to {least + MOST_EXTRA} cycles, not {latency}")
+        if not least - 1 <= latency <= least + MOST_EXTRA:
+            raise ValueError(f"a reciprocal takes {least - 1} to {least + MOST_EXTRA} cycles, not {latency}")
         self.spec = spec
         self.latency = latency
         self.registers = registers
@@ -58,13 +58,13 @@ class ReciprocalUnit(wiring.Component):
                 "x": In(signed(spec.width)),
                 # The right shift of the result for an operand whose leading one is bit 0.
                 "shift": In(signed(SHIFT_BITS)),
-                # The result, `latency` cycles later; unless registered, it comes from a shifter. That of zero
+                # The result, `latency` cycles later; unless registered, it comes from shifters. That of zero
                 # exceeds every format.
                 "y": Out(signed(spec.result_bits + 3)),
                 # The same with all bits inverted if it is negative, and whether it is.
                 "inverted": Out(signed(spec.result_bits + 3)),
                 "negative": Out(1),
-                # Whether the result exceeds a width, from a register.
+                # Whether the result exceeds a width, from a register if one is behind the last product.
                 **{self._overflow(width): Out(1) for width in self.widths},
             }
         )
@@ -96,7 +96,7 @@ class ReciprocalUnit(wiring.Component):
         by, negative, inverse = after(m, extra == MOST_EXTRA, by=by, negative=negative, inverse=inverse)
         overflows = {self._overflow(width): self._exceeds(inverse, by, width) for width in self.widths}
         by, negative, inverse, *exceeds = after(
-            m, 1, by=by, negative=negative, inverse=inverse >> by[:FINE], **overflows
+            m, extra >= 0, by=by, negative=negative, inverse=inverse >> by[:FINE], **overflows
         )
         result = inverse >> Cat(Const(0, FINE), by[FINE:])
         negative, result, *exceeds = after(
@@ -238,8 +238,13 @@ def _count(first: Any, zeros: Any) -> Any:
     return Cat(zeros, digit)
 
 
-def reciprocal_cells(unit: ReciprocalSpec, fabric: Fabric) -> Cells:
-    """Return the cells of a unit with its table."""
+def reciprocal_cells(unit: ReciprocalSpec, fabric: Fabric, *, soonest: bool = False) -> Cells:
+    """Return the cells of a unit with its table.
+
+    The ``soonest`` results come without registers of the inverse, its shift and sign, and of an overflow.
+    """
     bits = sum(coefficient_width(column) for column in unit.tables)
     cells = fabric.reciprocal.cells(unit.width, unit.order)
+    last = unit.result_bits + 3 + unit.largest_shift.bit_length() + 2
+    cells += Cells(flip_flops=-last * soonest)
     return cells + fabric.table(bits, len(unit.tables[0]))

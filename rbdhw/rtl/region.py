@@ -261,8 +261,7 @@ class RegionModule(wiring.Component):
         """Build a reciprocal unit with its operand and shift selected by slot; return late overflows."""
         bound, spec = self._bound, self._program.reciprocal
         assert spec is not None
-        (latency,) = {bound.steps[index].latency for index in unit.steps.values()}
-        registers = bound.registers.get(unit.resource, 0)
+        latency, registers = bound.unit_latency(unit), bound.registers.get(unit.resource, 0)
         results = {value: self._shared_operation(value) for value in self._results(unit)}
         widths = [operation.format.width for operation in results.values() if operation.checked]
         m.submodules[name] = hardware = ReciprocalUnit(spec, latency, registers, self._primitive, widths)
@@ -295,9 +294,9 @@ class RegionModule(wiring.Component):
 
     def _trigonometry(self, m: Module, unit: Unit, name: str) -> None:
         """Build a trigonometry unit with its angle and constant offset selected by slot."""
-        registers = self._bound.registers.get(unit.resource, 0)
-        spec = self._program.trigonometry
-        m.submodules[name] = hardware = TrigonometryUnit(spec, registers, self._primitive)
+        bound, spec = self._bound, self._program.trigonometry
+        latency, registers = bound.unit_latency(unit), bound.registers.get(unit.resource, 0)
+        m.submodules[name] = hardware = TrigonometryUnit(spec, latency, registers, self._primitive)
         angles, offsets = {}, {}
         for slot, index in unit.steps.items():
             operation = self._source.operation(index)

@@ -20,22 +20,32 @@ from rbdhw.target import Primitive
 class TrigonometryUnit(wiring.Component):
     """Computes :func:`rbdhw.fixed.trigonometry.sin_cos`, one angle per cycle.
 
-    The angle is in steps of ``2**-phase_bits`` turns. The results come ``latency`` cycles later, through one
-    level of logic.
+    The angle is in steps of ``2**-phase_bits`` turns.
+
+    Raises ValueError for a latency outside this range.
     """
 
     def __init__(
-        self, spec: TrigonometrySpec, registers: int = 0, primitive: Primitive | None = None
+        self,
+        spec: TrigonometrySpec,  # widths, tables and order of the polynomials
+        # Cycles from the angle to the results: one for the tables, and for each power of the polynomials one
+        # plus `registers`. The results then come through one level of logic from registers. With one cycle
+        # less they come through the last products, too.
+        latency: int,
+        # Pipeline registers of each product, and the device's multiplier: see `multiplier`.
+        registers: int = 0,
+        primitive: Primitive | None = None,
     ) -> None:
+        most = 1 + spec.order * (1 + registers)
+        if not most - 1 <= latency <= most:
+            raise ValueError(f"a sine takes {most - 1} to {most} cycles, not {latency}")
         self.spec = spec
+        self.latency = latency
         self.registers = registers
         self.primitive = primitive
+        self._waits = latency == most
         results = signed(spec.width)
         super().__init__({"angle": In(spec.phase_bits), "sin": Out(results), "cos": Out(results)})
-
-    @property
-    def latency(self) -> int:
-        return 1 + self.spec.order * (1 + self.registers)
 
     def elaborate(self, _platform: object) -> Module:
         m = Module()
@@ -61,7 +71,7 @@ class TrigonometryUnit(wiring.Component):
     def _polynomial(
         self, m: Module, name: str, by_power: list[Any], widths: tuple[int, ...], rest: Any
     ) -> Any:
-        """Return the clamped magnitude, by Horner's rule with a register after each power.
+        """Return the clamped magnitude, by Horner's rule with a register after each power but maybe the last.
 
         ``by_power`` are the coefficients, and ``widths`` those of the registers. The last register is before
         the clamp, whose only condition it has.
@@ -78,7 +88,7 @@ class TrigonometryUnit(wiring.Component):
         below, sign = full[GUARD : GUARD + spec.width - 1], full[-1]
         too_large = ~sign & full[GUARD + spec.width - 1 : -1].any()
         signals = {name: below, f"{name}_sign": sign, f"{name}_too_large": too_large}
-        below, sign, too_large = after(m, 1, **signals)
+        below, sign, too_large = after(m, self._waits, **signals)
         return Cat(below | too_large.replicate(len(below)), sign).as_signed()
 
     def _power(self, m: Module, name: str, power: int, total: Any, rest: Any, coefficient: Any) -> Any:
@@ -86,9 +96,13 @@ class TrigonometryUnit(wiring.Component):
         return horner_step(m, self, names, total, rest, coefficient, self.spec.product_cut(power))
 
 
-def trigonometry_cells(unit: TrigonometrySpec, fabric: Fabric) -> Cells:
-    """Return the cells of a unit with its tables."""
+def trigonometry_cells(unit: TrigonometrySpec, fabric: Fabric, *, soonest: bool = False) -> Cells:
+    """Return the cells of a unit with its tables.
+
+    The ``soonest`` results come without registers of both magnitudes, of their clamps and of the quadrant.
+    """
     cells = fabric.trigonometry.cells(unit.width, unit.order)
+    cells += Cells(flip_flops=-2 * (unit.width + 2) * soonest)
     for columns in unit.tables:
         bits = sum(coefficient_width(column) for column in columns)
         cells += fabric.table(bits, len(columns[0]))

@@ -168,6 +168,11 @@ class Bound:
         """The regions that contain values, by step and joint."""
         return sorted({self.hosts[value] for value in self.ready})
 
+    def unit_latency(self, unit: Unit) -> int:
+        """Return the cycles of the steps of a unit, which are the same for all."""
+        (latency,) = {self.steps[index].latency for index in unit.steps.values()}
+        return latency
+
     def alone(self, value: int) -> bool:
         """Return whether a value is computed by an operator of its own (and its twins'), without a unit."""
         return value in self.producer and self.steps[self.producer[value]].resource is None

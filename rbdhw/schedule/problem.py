@@ -32,6 +32,8 @@ def problem(
     ii: int,
     twins: Sequence[Group] = (),
     longer: float = 0.0,
+    *,
+    soonest: bool = False,
 ) -> Problem:
     """Return the steps, delays and unit counts of a program for one task every ``ii`` cycles.
 
@@ -40,7 +42,8 @@ def problem(
     cost use no unit. Each resource gets the fewest units that can serve all its steps: the slots that
     they take over ``ii``, rounded up. ``twins`` are values that can share hardware
     (:func:`rbdhw.schedule.twins.shareable`). Where delays follow from the size of a design, they are
-    ``longer`` by a share than those of the program alone.
+    ``longer`` by a share than those of the program alone. With ``soonest`` there is no register behind the
+    last product of a sine or reciprocal where the cycle has room for it.
 
     Raises InputError if the clock is too fast for the target's operators, for multipliers shared among
     ``ii`` operations, or for operators that choose among twins.
@@ -51,6 +54,10 @@ def problem(
     period = target.usable_period(clock.schedule_mhz)
     pipelines = {kind: target.pipeline(product, clock.schedule_mhz) for kind, product in products.items()}
     multiplied = _steps(program, target.delays, pipelines, period, ii)
+    if soonest:
+        multiplied = [
+            _soonest_step(program, step, target.delays, products, pipelines, period) for step in multiplied
+        ]
     alone = list(use_adders(program, multiplied, twins, target, ii, period))
     steps = tuple(share_steps(program, alone, twins, target.delays, ii))
     target.check_clock(clock.schedule_mhz, max((step.setup for step in steps), default=0.0))
@@ -137,6 +144,13 @@ def products_of(program: Program, target: Target, ii: int) -> dict[Resource, Pro
 def _widest(multipliers: Sequence[tuple[int, int]]) -> tuple[int, int]:
     a, b = (max(widths) for widths in zip(*multipliers, strict=True))
     return a, b
+
+
+def polynomial_order(program: Program, resource: Resource) -> int:
+    """Return the order of the polynomials in the units for sines, or in those for reciprocals."""
+    spec = program.trigonometry if resource is Resource.TRIGONOMETRY else program.reciprocal
+    assert spec is not None
+    return spec.order
 
 
 def polynomial_latency(order: int, registers: int = 0) -> int:
@@ -257,6 +271,31 @@ def _turn_step(
         latency,
         delays.add + delays.read(2 * program.trigonometry.width),
     )
+
+
+def _soonest_step(
+    program: Program,
+    step: Step,
+    delays: Delays,
+    products: dict[Resource, Product],
+    pipelines: dict[Resource, Pipeline],
+    period: float,
+) -> Step:
+    """Return the step of a sine or reciprocal without the register behind its last product, if that has room.
+
+    The result is ready a cycle earlier, behind the product and its way to that register; a sine is also
+    clamped by bits that registers hold otherwise. It must reach a register within the cycle. Even if nothing
+    more fits in that cycle, what follows starts at the end of it, and not ``delay`` later. Products with
+    pipeline registers, and reciprocals with registers that slow operators need, keep theirs. The step still
+    has the latency of a register at least, that of its tables, so no combinational loop closes.
+    """
+    if step.resource not in (Resource.TRIGONOMETRY, Resource.RECIPROCAL):
+        return step
+    clamp = delays.check if step.resource is Resource.TRIGONOMETRY else 0.0
+    delay = pipelines[step.resource].period(products[step.resource]) + clamp + step.delay
+    plain = step.latency == polynomial_latency(polynomial_order(program, step.resource))
+    fits = delay + delays.leave <= period
+    return replace(step, latency=step.latency - 1, delay=delay) if plain and fits else step
 
 
 def _entry_of_angle(program: Program, delays: Delays, sharing: int) -> float:

@@ -48,12 +48,12 @@ class FreeTrigonometry(wiring.Component):
 
     latency = 0
 
-    def __init__(self, harness, unit, spec, registers):
+    def __init__(self, harness, unit, spec, latency):
         self.made = [Signal(signed(spec.width)) for _ in range(2)]
         super().__init__(
             {"angle": In(spec.phase_bits), "sin": Out(signed(spec.width)), "cos": Out(signed(spec.width))}
         )
-        harness.units.append((unit, (self.angle,), self.made, 1 + spec.order * (1 + registers)))
+        harness.units.append((unit, (self.angle,), self.made, latency))
 
     def elaborate(self, _platform):
         m = Module()
@@ -100,8 +100,8 @@ class CoreHarness(Elaboratable):
         ), mock.patch.multiple(
             region,
             multiply_add=multiply_add,
-            TrigonometryUnit=lambda spec, registers, _primitive: FreeTrigonometry(
-                self, now[0], spec, registers
+            TrigonometryUnit=lambda spec, latency, _registers, _primitive: FreeTrigonometry(
+                self, now[0], spec, latency
             ),
         )
 

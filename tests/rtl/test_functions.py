@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rbdhw.cores.pipeline.component import PipelineComponent
+from rbdhw.options.build import BEST_LATENCY
 from rbdhw.schedule.model import Resource
 from tests.support.branching_programs import branching_program, program_of_graph
 from tests.support.builds import bound_of, random_words
@@ -50,15 +51,35 @@ def test_functions_mixed(ii, name, width):
     assert not any(flag for _, flag in answered[:24])
 
 
-@pytest.mark.parametrize("ii", [1, 4])
-def test_corner_words_of_every_input(ii):
+SOONEST = [("xcvu9p", 18, 110.0), ("xcvu9p", 32, 84.0), ("ecp5-85", 8, 30.0)]
+
+
+@pytest.mark.parametrize(
+    ("ii", "case"), [(1, SOONEST[0]), (2, SOONEST[1]), *(long(ii, c) for ii in (1, 2, 3) for c in SOONEST)]
+)
+def test_reciprocals_leave_the_cycle_of_their_last_product(ii, case):
+    """Also one that several operations share, and whose results saturate."""
+    device, width, clock = case
+    program = mixed_program(width)
+    bound, usual = (bound_of(program, device, ii, clock, goal) for goal in (BEST_LATENCY, None))
+    units = [unit for unit in bound.units if unit.resource is Resource.RECIPROCAL]
+    assert len(units) == -(-3 // ii)
+    assert {bound.unit_latency(unit) for unit in units} == {program.reciprocal.order}
+    gained = {function: usual.latency[function] - cycles for function, cycles in bound.latency.items()}
+    assert min(gained.values()) >= 0
+    answered = assert_bit_exact(program, bound, mixed_words(program, 24, seed=width), seed=ii)
+    assert {flag for _, flag in answered} == {0, 1}
+
+
+@pytest.mark.parametrize(("ii", "goal"), [(1, None), (4, None), (1, BEST_LATENCY), (2, BEST_LATENCY)])
+def test_corner_words_of_every_input(ii, goal):
     program = mixed_program(18)
     corners = [
         (word.format.lowest, word.format.highest, word.lowest, word.highest, 0, -1) for word in program.inputs
     ]
     rng = np.random.default_rng(ii)
     words = {word.name: rng.choice(corner, 30) for word, corner in zip(program.inputs, corners, strict=True)}
-    assert_bit_exact(program, bound_of(program, "xcvu9p", ii), words, seed=ii)
+    assert_bit_exact(program, bound_of(program, "xcvu9p", ii, goal=goal), words, seed=ii)
 
 
 def test_a_faster_clock_takes_more_cycles_for_a_reciprocal():

@@ -58,14 +58,15 @@ def assert_equal_to_model(spec, operands, shifts, extra=0, registers=0):
     Simulation(design).run(testbench)
 
 
+@pytest.mark.parametrize("extra", [-1, 0])
 @pytest.mark.parametrize("spec", [reciprocal_spec(10, 8), ReciprocalSpec(10, 12, 3, 2)], ids=str)
-def test_every_operand(spec):
+def test_every_operand(spec, extra):
     operands = np.arange(-(2**9), 2**9)
     shifts = np.random.default_rng(0).integers(-14, spec.largest_shift + 3, operands.size)
-    assert_equal_to_model(spec, operands, shifts)
+    assert_equal_to_model(spec, operands, shifts, extra)
 
 
-@pytest.mark.parametrize("extra", [long(0), long(1), long(2), 3])
+@pytest.mark.parametrize("extra", [-1, long(0), long(1), long(2), 3])
 @pytest.mark.parametrize(
     ("width", "result_width"), [(22, 18), (18, 22), (31, 27), (36, 32), (36, 18), (9, 8)]
 )
@@ -83,10 +84,10 @@ def test_random_operands_of_every_size(width, result_width, extra):
 @pytest.mark.parametrize(
     ("width", "result_width", "extra", "registers"),
     [
-        *((22, 18, 0, 1), (31, 27, 3, 2), (36, 32, 1, 3)),
+        *((22, 18, 0, 1), (31, 27, 3, 2), (36, 32, 1, 3), (36, 32, -1, 2)),
         *(
             long(*spec, registers)
-            for spec in ((22, 18, 0), (31, 27, 3), (36, 32, 1))
+            for spec in ((22, 18, 0), (22, 18, -1), (31, 27, 3), (36, 32, 1))
             for registers in (1, 2, 3)
         ),
     ],

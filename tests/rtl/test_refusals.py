@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rbdhw.fixed.reciprocal import reciprocal_spec
+from rbdhw.fixed.trigonometry import trigonometry_spec
 from rbdhw.model.interface import FunctionWords, Interface
 from rbdhw.protocol import CODES
 from rbdhw.rtl.arbiter import Arbiter
@@ -18,6 +19,7 @@ from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.rollout import Rollout
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
+from rbdhw.rtl.trigonometry import TrigonometryUnit
 from rbdhw.rtl.turns import Turns
 from tests.support.edge import FUNCTIONS, ID, LATENCIES, FakeCore, words
 from tests.support.rollout_edge import STEP, rollouts
@@ -52,9 +54,11 @@ REFUSED = {
     "quotas: one is 0; expected at least 1": lambda: Merger(quotas=(2, 0), bits=32),
     "a multiplier has 1 to 3 registers, not 0": lambda: Multiplier((18, 18), 8, 0),
     "a multiplier has 1 to 3 registers, not 4": lambda: Multiplier((18, 18), 8, 4),
-    "a reciprocal takes 2 to 5 cycles, not 1": lambda: ReciprocalUnit(reciprocal_spec(22, 18), 1, 0),
-    "a reciprocal takes 2 to 5 cycles, not 6": lambda: ReciprocalUnit(reciprocal_spec(22, 18), 6, 0),
-    "a reciprocal takes 4 to 7 cycles, not 3": lambda: ReciprocalUnit(reciprocal_spec(22, 18), 3, 2),
+    "a reciprocal takes 1 to 5 cycles, not 0": lambda: ReciprocalUnit(reciprocal_spec(22, 18), 0, 0),
+    "a reciprocal takes 1 to 5 cycles, not 6": lambda: ReciprocalUnit(reciprocal_spec(22, 18), 6, 0),
+    "a reciprocal takes 3 to 7 cycles, not 2": lambda: ReciprocalUnit(reciprocal_spec(22, 18), 2, 2),
+    "a sine takes 1 to 2 cycles, not 0": lambda: TrigonometryUnit(trigonometry_spec(18), 0, 0),
+    "a sine takes 3 to 4 cycles, not 5": lambda: TrigonometryUnit(trigonometry_spec(18), 5, 2),
     "width: is 31; expected at least 32": lambda: FixedToSingle(width=31),
     "width: is 30; expected at least 32": lambda: SingleToFixed(formats=(), width=30, wraps=False),
     "data width: is 48; expected one of 32, 64, 128, 256, 512, 1024": lambda: Interface(FUNCTIONS, 48),

@@ -14,8 +14,13 @@ from tests.support.simulation import Simulation
 from tests.support.verilog import count
 
 
-def assert_equal_to_model(spec, phases, registers=0):
-    unit = TrigonometryUnit(spec, registers)
+def latency_of(spec, registers=0, less=0):
+    return 1 + spec.order * (1 + registers) - less
+
+
+def assert_equal_to_model(spec, phases, registers=0, less=0):
+    """The unit has this number of cycles ``less``."""
+    unit = TrigonometryUnit(spec, latency_of(spec, registers, less), registers)
     sines, cosines = (values.tolist() for values in sin_cos(spec, phases))
     angles = phases.tolist()
 
@@ -30,36 +35,46 @@ def assert_equal_to_model(spec, phases, registers=0):
     Simulation(unit).run(testbench)
 
 
+@pytest.mark.parametrize("less", [0, 1])
 @pytest.mark.parametrize("spec", [trigonometry_spec(8), TrigonometrySpec(9, 12, 3, 2)], ids=str)
-def test_every_phase(spec):
-    assert_equal_to_model(spec, np.arange(2**spec.phase_bits))
+def test_every_phase(spec, less):
+    assert_equal_to_model(spec, np.arange(2**spec.phase_bits), less=less)
 
 
 @pytest.mark.parametrize(
-    ("width", "registers"),
+    ("width", "registers", "less"),
     [
-        *((12, 0), (18, 1), (24, 2), (28, 3), (32, 0), (32, 2)),
-        *(long(*case) for case in product((12, 18, 24, 28, 32), range(4))),
+        *((12, 0, 0), (18, 1, 0), (24, 2, 0), (28, 3, 0), (32, 0, 0), (32, 2, 0)),
+        *((12, 0, 1), (18, 0, 1), (32, 0, 1), (32, 2, 1)),
+        *(long(*case) for case in product((12, 18, 24, 28, 32), range(4), (0, 1))),
     ],
 )
-def test_random_phases_and_the_edges_of_quadrants(width, registers):
+def test_random_phases_and_the_edges_of_quadrants(width, registers, less):
     spec = trigonometry_spec(width)
     rng = np.random.default_rng(width)
     edges = (np.arange(4)[:, None] * 2 ** (spec.phase_bits - 2) + np.arange(-2, 3)).ravel()
     phases = np.concatenate([rng.integers(0, 2**spec.phase_bits, 200), edges]) % 2**spec.phase_bits
-    assert_equal_to_model(spec, phases, registers)
+    assert_equal_to_model(spec, phases, registers, less)
 
 
 @pytest.mark.parametrize(
     ("width", "registers", "latency"), [(8, 0, 2), (18, 0, 2), (28, 0, 3), (18, 2, 4), (28, 3, 9)]
 )
 def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, registers, latency):
-    assert TrigonometryUnit(trigonometry_spec(width), registers).latency == latency
+    spec = trigonometry_spec(width)
+    assert [TrigonometryUnit(spec, latency - less, registers).latency for less in (0, 1)] == [
+        latency,
+        latency - 1,
+    ]
+    with pytest.raises(
+        ValueError, match=f"a sine takes {latency - 1} to {latency} cycles, not {latency + 1}"
+    ):
+        TrigonometryUnit(spec, latency + 1, registers)
 
 
 @pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "xc7a200t"), (32, "ecp5-85")])
 def test_it_takes_the_blocks_of_its_multipliers(width, name):
     device = TARGETS[name]
     spec = trigonometry_spec(width)
-    verilog = to_verilog(TrigonometryUnit(spec, 2, device.primitive))
+    verilog = to_verilog(TrigonometryUnit(spec, latency_of(spec, 2), 2, device.primitive))
     assert count(verilog, rf"\b{device.primitive.name} #") == sum(map(device.blocks, spec.multipliers))

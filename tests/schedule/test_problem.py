@@ -176,6 +176,46 @@ def test_a_reciprocal_takes_more_cycles_where_multiplexers_are_slow(width, devic
     verify(task, schedule(task))
 
 
+UNITS = (Resource.TRIGONOMETRY, Resource.RECIPROCAL)
+
+
+def unit_steps(program, device, clock, ii, *, soonest):
+    """Return the steps of sines and reciprocals, the others, and the period."""
+    task = problem(program, target(device), clock, ii, soonest=soonest)
+    verify(task, schedule(task))
+    units = [step for step in task.steps if step.resource in UNITS]
+    return units, [step for step in task.steps if step.resource not in UNITS], task.period
+
+
+@pytest.mark.parametrize("ii", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("device", "width", "clock"), [("xcvu9p", 18, 110.0), ("xcvu9p", 32, 90.0), ("ecp5-85", 18, 40.0)]
+)
+@pytest.mark.parametrize("name", ["sines", "reciprocals"])
+def test_the_soonest_result_of_a_unit_comes_through_its_last_product(name, device, width, clock, ii):
+    program = program_of("toy", width) if name == "sines" else mixed_program(width)
+    usual, others, period = unit_steps(program, device, clock, ii, soonest=False)
+    soonest, same, _ = unit_steps(program, device, clock, ii, soonest=True)
+    assert same == others
+    delays = sized_for(program, target(device), ii).delays
+    for late, early in zip(usual, soonest, strict=True):
+        assert early == replace(late, latency=late.latency - 1, delay=early.delay)
+        assert early.latency > 0
+        assert late.delay + delays.table + delays.multiply < early.delay <= period
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "clock"),
+    [("sines", 18, 200.0), ("reciprocals", 18, 160.0), ("sines", 32, 300.0), ("reciprocals", 32, 300.0)],
+)
+def test_without_room_a_register_stays_behind_the_last_product(name, width, clock):
+    """So it does where the product has registers of its own."""
+    program = program_of("toy", width) if name == "sines" else mixed_program(width)
+    assert unit_steps(program, "xcvu9p", clock, 1, soonest=True) == unit_steps(
+        program, "xcvu9p", clock, 1, soonest=False
+    )
+
+
 @pytest.mark.parametrize(("ii", "levels"), [(1, 0), (2, 1), (4, 1), (5, 2), (16, 2), (17, 3)])
 def test_levels_of_operand_multiplexers(ii, levels):
     assert select_levels(ii) == levels

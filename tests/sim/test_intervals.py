@@ -9,8 +9,8 @@ from rbdhw.design.folder import write
 from rbdhw.explore.initiation_interval import Interval
 from rbdhw.explore.plan import accelerator_of
 from rbdhw.explore.search import BuildSearch, prepare_build
-from rbdhw.options.build import BuildOptions
-from rbdhw.pipeline import emit_design
+from rbdhw.options.build import BEST_LATENCY, BuildOptions
+from rbdhw.pipeline import emit_design, generate
 from rbdhw.protocol import DEFAULT_FUNCTIONS
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
@@ -45,4 +45,23 @@ def test_schedule_and_hardware_are_exact(tmp_path, robot, ii):
     report = simulate(tmp_path / "design", TASKS, seed=ii, bulk=True)
     assert (report.tasks, report.mismatches) == (TASKS, 0)
     assert report.flagged <= 0.02 * TASKS
+    assert all(function.tasks for function in report.functions.values())
+
+
+@pytest.mark.parametrize("ii", [1, 2])
+def test_a_build_for_the_soonest_answer_is_exact(tmp_path, ii):
+    """At a clock at which sines and reciprocals leave the cycles of their last products."""
+    options = replace(OPTIONS, functions=("id", "fd", "difd"), ii=ii, clock_mhz=110.0)
+    design, usual = (
+        generate(path("toy"), replace(options, clock_goal=goal)) for goal in (BEST_LATENCY, None)
+    )
+    latencies = [
+        {name: entry["latency_cycles"] for name, entry in build.manifest["functions"].items()}
+        for build in (design, usual)
+    ]
+    assert all(cycles <= latencies[1][name] for name, cycles in latencies[0].items())
+    assert design.verilog != usual.verilog
+    write(design, tmp_path / "design")
+    report = simulate(tmp_path / "design", TASKS, seed=ii, bubbles=0.3, back_pressure=0.4, bulk=True)
+    assert (report.tasks, report.mismatches) == (TASKS, 0)
     assert all(function.tasks for function in report.functions.values())

@@ -79,9 +79,12 @@ def magnitudes(model: Model, graph: Graph, domain: Domain) -> list[float]:
     return [float(np.abs(value).max()) for value in node_values(graph, graph_inputs(model.source, arrays))]
 
 
-def bound_of(program: Program, device: str, ii: int, clock_mhz: float | None = None) -> Bound:
+def bound_of(
+    program: Program, device: str, ii: int, clock_mhz: float | None = None, goal: str | None = None
+) -> Bound:
     """Return a program scheduled, verified and bound."""
-    return schedule_pipeline(program, target(device), BuildOptions(ii=ii, clock_mhz=clock_mhz))
+    options = BuildOptions(ii=ii, clock_mhz=clock_mhz, clock_goal=goal)
+    return schedule_pipeline(program, target(device), options)
 
 
 def input_words(program: Program, robot: Robot, arrays: Mapping[str, np.ndarray]) -> dict[str, Integers]:

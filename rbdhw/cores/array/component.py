@@ -261,14 +261,14 @@ class ArrayComponent(CorePorts):
 
     def _trigonometry(self, m: Module, unit: int, sequencer: Sequencer, operands: list[Any]) -> None:
         name = f"trigonometry_{unit}"
-        hardware = TrigonometryUnit(
-            self.program.trigonometry, self.array.timing.unit_registers, self.primitive
-        )
+        timing = self.array.timing
+        cycles = timing.cycles[ArrayResource.TRIGONOMETRY]
+        hardware = TrigonometryUnit(self.program.trigonometry, cycles, timing.unit_registers, self.primitive)
         m.submodules[name] = hardware
         angles, offsets = {}, {}
         for step in self.array.steps_of[unit]:
             operation = self._operation(step.job.values[0])
-            slot = (step.start + self.array.timing.read) % self.ii
+            slot = (step.start + timing.read) % self.ii
             angles[slot] = operation.operands[0]
             offsets[slot] = operation.constant
         ways = {operand.shift: align(operands[0], operand) for operand in angles.values()}

@@ -12,6 +12,7 @@ from rbdhw.rtl.delay import line_cells
 from rbdhw.rtl.reciprocal import reciprocal_cells
 from rbdhw.rtl.trigonometry import trigonometry_cells
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Resource, Tap, Unit
+from rbdhw.schedule.problem import polynomial_latency, polynomial_order
 from rbdhw.target import Target
 
 REPEATED = 0.25
@@ -80,7 +81,9 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
         if unit.resource in MULTIPLIERS:
             arithmetic += _product_luts(program, bound, unit, choices, device, fabric)
         else:
-            units += unit_cells(program, unit.resource, fabric)
+            units += unit_cells(
+                program, unit.resource, fabric, soonest=_answers_soonest(program, bound, unit)
+            )
     entries = [group for group in bound.twins if program.operations[group[0]].kind is Kind.INPUT]
     selection += sum(fabric.multiplexer(len(group), _width(program, group[0])) for group in entries)
     waiting = Cells(flip_flops=sum((len(group) - 1) * _width(program, group[0]) for group in entries))
@@ -217,12 +220,22 @@ def _product_luts(
     return luts + sum(fabric.check(full - drop - width + 1) for drop, width in checks)
 
 
-def unit_cells(program: Program, resource: Resource, fabric: Fabric) -> Cells:
-    """Return the cells of a unit for sine and cosine, or for reciprocals, with its tables."""
+def _answers_soonest(program: Program, bound: Bound, unit: Unit) -> bool:
+    """Return whether no register is behind the last product of a unit for sine and cosine, or reciprocals."""
+    registers = bound.registers.get(unit.resource, 0)
+    order = polynomial_order(program, unit.resource)
+    return bound.unit_latency(unit) < polynomial_latency(order, registers)
+
+
+def unit_cells(program: Program, resource: Resource, fabric: Fabric, *, soonest: bool = False) -> Cells:
+    """Return the cells of a unit for sine and cosine, or for reciprocals, with its tables.
+
+    A unit that answers ``soonest`` has no register behind its last product.
+    """
     if resource is Resource.TRIGONOMETRY:
-        return trigonometry_cells(program.trigonometry, fabric)
+        return trigonometry_cells(program.trigonometry, fabric, soonest=soonest)
     assert program.reciprocal is not None
-    return reciprocal_cells(program.reciprocal, fabric)
+    return reciprocal_cells(program.reciprocal, fabric, soonest=soonest)
 
 
 def _operation(program: Program, bound: Bound, index: int) -> Operation:

@@ -25,7 +25,7 @@ from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
-from rbdhw.options.build import LOOP, BuildOptions, CoreName
+from rbdhw.options.build import BEST_LATENCY, LOOP, BuildOptions, CoreName
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
@@ -240,7 +240,8 @@ def schedule_pipeline(
     its tasks, for which the schedule has no time. The forces of a solver's steps, which are known after the
     states before, arrive as late as leaves the latencies of all functions as they are.
     """
-    task = problem(program, device, options.clock_mhz, options.least_ii, groups, _longer(options))
+    soonest, longer = options.clock_goal == BEST_LATENCY, _longer(options)
+    task = problem(program, device, options.clock_mhz, options.least_ii, groups, longer, soonest=soonest)
     plan = schedule(task)
     verify(task, plan)
     bound = bind(program, task, plan, device.memory_stages)

@@ -274,8 +274,13 @@ class SolverComponent(wiring.Component):
         def row(problem: Any, step: Any) -> Any:
             return self._row(Cat(banks[problem], problem), knots, step)
 
+        # A row is written a cycle after it came: what refuses it takes most of a cycle.
+        enable, written = Signal(name="goal_comes"), Signal.like(goals.write.addr, name="goal_row")
         free = Cat(~banks[self.goal_problem], self.goal_problem)
-        written = self._row(free, knots, self.goal_step)
+        m.d.sync += [enable.eq(self.goal_enable), written.eq(self._row(free, knots, self.goal_step))]
+        came = self.goal, self.goal_curvatures, self.goal_limits
+        rows = [Signal.like(coming, name=f"{coming.name}_row") for coming in came]
+        m.d.sync += [row.eq(coming) for row, coming in zip(rows, came, strict=True)]
         m.d.comb += [
             goals.read.addr.eq(row(problem, step)),
             curvatures.read.addr.eq(row(copied.problem, copied.step)),
@@ -283,12 +288,13 @@ class SolverComponent(wiring.Component):
             *(part.goal.eq(goals.read.data) for part in (forward, expansion)),
             copied.row.eq(curvatures.read.data),
             forward.limits.eq(limits.read.data),
-            goals.write.data.eq(self.goal),
-            curvatures.write.data.eq(self.goal_curvatures),
-            limits.write.data.eq(self.goal_limits),
         ]
-        for memory in (goals, curvatures, limits):
-            m.d.comb += [memory.write.en.eq(self.goal_enable), memory.write.addr.eq(written)]
+        for memory, data in zip((goals, curvatures, limits), rows, strict=True):
+            m.d.comb += [
+                memory.write.en.eq(enable),
+                memory.write.addr.eq(written),
+                memory.write.data.eq(data),
+            ]
 
     def _write_numbers(self, m: Module) -> None:
         """Connect the memory of the sweep: curvatures of goals and numbers of steps do not come together."""

@@ -6,10 +6,12 @@ from rbdhw.cores.pipeline.cells import REPEATED, Multiplexer, core_cells, counts
 from rbdhw.estimate.fabric import ECP5, ULTRASCALE_PLUS, Cells
 from rbdhw.fixed.program import Kind
 from rbdhw.fixed.recoding import shift_add
-from rbdhw.schedule.model import MULTIPLIERS
+from rbdhw.options.build import BEST_LATENCY
+from rbdhw.schedule.model import MULTIPLIERS, Resource
 from rbdhw.target import target
 from tests.support.builds import bound_of, program_of
 from tests.support.marks import long
+from tests.support.mixed import mixed_program
 
 INTERVALS = (1, 2, 4, 8, 16, 32)
 
@@ -95,3 +97,21 @@ def test_delay_lines_are_registers_shift_registers_or_memories():
 def test_every_multiplier_is_a_unit():
     design = bound_of(iiwa(), "xcvu9p", 8)
     assert counts(iiwa(), design).multipliers == sum(unit.resource in MULTIPLIERS for unit in design.units)
+
+
+@pytest.mark.parametrize("ii", [1, 4])
+def test_registers_that_the_soonest_answer_is_without_are_not_counted(ii):
+    device, program = target("xcvu9p"), mixed_program(18)
+    plain, soonest = (bound_of(program, device.name, ii, 110.0, goal) for goal in (None, BEST_LATENCY))
+    units, fewer = (core_cells(program, bound, device)["units"] for bound in (plain, soonest))
+    count = sum(unit.resource is Resource.RECIPROCAL for unit in plain.units)
+    inverse = program.reciprocal.result_bits
+    assert inverse * count < units.flip_flops - fewer.flip_flops < 2 * inverse * count
+    assert (units.luts, units.block_rams) == (fewer.luts, fewer.block_rams)
+
+
+def test_a_unit_of_sines_is_without_its_last_registers():
+    device = target("xcvu9p")
+    bounds = (bound_of(iiwa(), device.name, 1, 110.0, goal) for goal in (None, BEST_LATENCY))
+    units, fewer = (core_cells(iiwa(), bound, device)["units"].flip_flops for bound in bounds)
+    assert units - fewer == pytest.approx(5 * 2 * (iiwa().trigonometry.width + 2))

@@ -20,7 +20,7 @@ from rbdhw.frontend.build_graph import Model, optimise, prepare
 from rbdhw.frontend.functions import trace
 from rbdhw.graph.graph import Op
 from rbdhw.graph.interpret import node_values
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import BEST_LATENCY, BuildOptions
 from rbdhw.passes.prune import prune
 from rbdhw.pipeline import plan_build
 from rbdhw.robot.model import BASE, Body, Joint, JointKind, Limits, Placement, Robot
@@ -43,7 +43,7 @@ from tests.support.builds import (
 from tests.support.combinations import pairwise
 from tests.support.graphs import graphs
 from tests.support.marks import long
-from tests.support.netlists import netlist_of, paths_through
+from tests.support.netlists import is_acyclic, netlist_of, paths_through
 from tests.support.rtl_cores import expected, respond
 from tests.support.strategies import random_direction, random_inertia, random_rotation
 
@@ -111,6 +111,18 @@ def test_the_toy_under_an_external_force(width, ii, name):
     flags = assert_bit_exact(program, bound, both(program, model_of("toy", "all"), 12), skip=3)
     assert set(flags) == {0, 1}
     assert not any(flags[:12])
+
+
+@pytest.mark.parametrize(("width", "ii"), [(18, 1), (28, 2), long(14, 5), long(32, 1)])
+def test_sines_leave_the_cycle_of_their_last_product(width, ii):
+    program = program_of("toy", width, "all")
+    bound, usual = (bound_of(program, "xcvu9p", ii, 100.0, goal) for goal in (BEST_LATENCY, None))
+    units = [unit for unit in bound.units if unit.resource is Resource.TRIGONOMETRY]
+    assert {bound.unit_latency(unit) for unit in units} == {program.trigonometry.order}
+    assert bound.latency["id"] <= usual.latency["id"]
+    assert is_acyclic(netlist_of(PipelineComponent(program=program, bound=bound)))
+    flags = assert_bit_exact(program, bound, both(program, model_of("toy", "all"), 12), skip=3)
+    assert set(flags) == {0, 1}
 
 
 @pytest.mark.parametrize(

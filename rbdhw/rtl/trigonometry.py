@@ -85,6 +85,8 @@ class TrigonometryUnit(wiring.Component):
             others = {f"{name}_coefficient_{k}": value for k, value in enumerate(by_power[:power])}
             rest, *by_power = after(m, waiting, rest=rest, **others)
         full = self._power(m, name, 0, total, rest, by_power[0])
+        if not self._waits:  # less than two, so a single bit tells whether it is one
+            full = full[: GUARD + spec.width + 1].as_signed()
         below, sign = full[GUARD : GUARD + spec.width - 1], full[-1]
         too_large = ~sign & full[GUARD + spec.width - 1 : -1].any()
         signals = {name: below, f"{name}_sign": sign, f"{name}_too_large": too_large}

@@ -283,16 +283,15 @@ def _soonest_step(
 ) -> Step:
     """Return the step of a sine or reciprocal without the register behind its last product, if that has room.
 
-    The result is ready a cycle earlier, behind the product and its way to that register; a sine is also
-    clamped by bits that registers hold otherwise. It must reach a register within the cycle. Even if nothing
-    more fits in that cycle, what follows starts at the end of it, and not ``delay`` later. Products with
-    pipeline registers, and reciprocals with registers that slow operators need, keep theirs. The step still
-    has the latency of a register at least, that of its tables, so no combinational loop closes.
+    The result is ready a cycle earlier, behind the product and its way to that register, and must reach a
+    register within the cycle. Even if nothing more fits in that cycle, what follows starts at the end of it,
+    and not ``delay`` later. Products with pipeline registers, and reciprocals with registers that slow
+    operators need, keep theirs. The step still has the latency of a register at least, that of its tables, so
+    no combinational loop closes.
     """
     if step.resource not in (Resource.TRIGONOMETRY, Resource.RECIPROCAL):
         return step
-    clamp = delays.check if step.resource is Resource.TRIGONOMETRY else 0.0
-    delay = pipelines[step.resource].period(products[step.resource]) + clamp + step.delay
+    delay = pipelines[step.resource].period(products[step.resource]) + step.delay
     plain = step.latency == polynomial_latency(polynomial_order(program, step.resource))
     fits = delay + delays.leave <= period
     return replace(step, latency=step.latency - 1, delay=delay) if plain and fits else step

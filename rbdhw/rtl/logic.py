@@ -58,6 +58,9 @@ width of what stands there: it must be the operator's. In ``UNIFORM``, other ope
 its own may be extended.
 """
 
+MOST_REPEATED = 4000
+"""The most characters of an expression that a choice repeats in its arms, since choices follow each other."""
+
 
 class Logic:
     """The expressions of a module, each on a wire that is declared before it is read.
@@ -243,11 +246,19 @@ class Logic:
         """Return the expression of a part, formerly ``before``, after these statements."""
         for item in body:
             if isinstance(item, Switch):
+                if len(before) > MOST_REPEATED:
+                    before = self._named(before, part.width)
                 before = self._choice(item, part, before)
             elif item.target.low <= part.low < item.target.low + item.target.width:
                 value = slice_value(item.value, part.low - item.target.low, part.width)
                 before = self.text(value, UNIFORM, bare=True)
         return before
+
+    def _named(self, text: str, width: int) -> str:
+        """Return the name of a new wire with an expression."""
+        name = self._names.new_name("before")
+        self.lines.append(f"wire {bit_range(width)}{name} = {text};")
+        return name
 
     def _choice(self, switch: Switch, part: Part, before: str) -> str:
         """Return a choice of expressions: a chain of conditions, or a function call to test a number."""

@@ -186,7 +186,22 @@ class Same(wiring.Component):
         return m
 
 
-COMPONENTS = (Logic, Choices, Storage, Parts, Overlaid, Nothing, Same)
+class Chained(wiring.Component):
+    """Choices within choices, one behind the other, which leave most of what was before as it is."""
+
+    a: In(24)
+    b: In(24)
+    o: Out(2)
+
+    def elaborate(self, _platform: object) -> Module:
+        m = Module()
+        for k in range(24):
+            with m.If(self.a[k]), m.If(self.b[k]):
+                m.d.comb += self.o.eq(k % 4)
+        return m
+
+
+COMPONENTS = (Logic, Choices, Storage, Parts, Overlaid, Nothing, Same, Chained)
 
 
 def test_verilog_is_equivalent_to_the_netlist(tmp_path: Path) -> None:
@@ -323,6 +338,10 @@ def test_names_of_parts_stay_within_their_wires() -> None:
     assert "rounded" in widths
     assert all(high < widths[name] for name, high in parts if name in widths)
     assert widths["rounded"] == 6
+
+
+def test_choices_one_behind_the_other_do_not_double_the_text() -> None:
+    assert len(to_verilog(Chained())) < 100_000
 
 
 def test_long_lines_are_broken_between_words() -> None:

@@ -49,11 +49,11 @@ The next one is tried where operations find no place."""
 SPARE_AT_INTERVAL = (0, 4, 20, 40, 60)
 """Numbers of them that are tried in turn at an interval that is asked for."""
 
-OF_PARTS = 1.75
-"""The logic of a whole solver, as a multiple of what is estimated for its parts.
+OF_PARTS = 2.5, 1.9
+"""The look-up tables and flip-flops of a solver beside its sweep, as multiples of those of its parts.
 
-Yosys counts 1.55 to 2 times as many look-up tables beside the core, in solvers of the toy and of an iiwa14:
-what many units read is there more than once, and answers to ``plan`` wait in a queue.
+They are fitted to solvers of the toy and of an iiwa14 that Yosys counted: what many units read is there more
+than once, and answers to ``plan`` wait in a queue.
 """
 
 
@@ -130,10 +130,11 @@ class SolverCore:
         lanes = [*(lane.numbers for lane in timing.lanes), *timing.policy_lanes]
         blocks = sum(device.blocks(product_widths(lane)) for lane in lanes)
         blocks += sum(map(device.blocks, sign_products(shape)))
-        logic = self.sweep.estimate() + weigh({"edge": sum(parts, between)}, blocks, weights)
-        luts, flip_flops = (math.ceil(OF_PARTS * count) for count in (logic.luts, logic.flip_flops))
-        whole = replace(logic, luts=luts, flip_flops=flip_flops)
-        return whole + weigh({"buffers": self.memory()}, 0, weights)
+        beside = weigh({"edge": sum(parts, between)}, blocks, weights)
+        counts = beside.luts, beside.flip_flops
+        luts, flip_flops = (math.ceil(part * count) for part, count in zip(OF_PARTS, counts, strict=True))
+        whole = replace(beside, luts=luts, flip_flops=flip_flops)
+        return self.sweep.estimate() + whole + weigh({"buffers": self.memory()}, 0, weights)
 
 
 Build = Callable[[int, int, bool], SweepArray]

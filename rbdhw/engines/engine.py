@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +38,18 @@ def decline(*_arrays: Any) -> None:
 
 @cache
 def results_type(function: str, arrays: tuple[str, ...]) -> type[Any]:
-    """Return the type of a function's results."""
-    return namedtuple(f"{function}_results", [*arrays, "status"])
+    """Return the type of a function's results, which can be pickled."""
+    kind = namedtuple(f"{function}_results", [*arrays, "status"])
+
+    def reduce(results: Any) -> tuple[Any, ...]:
+        return _results, (function, arrays, *results)
+
+    copyreg.pickle(kind, reduce)
+    return kind
+
+
+def _results(function: str, arrays: tuple[str, ...], *values: Any) -> Any:
+    return results_type(function, arrays)(*values)
 
 
 @dataclass(frozen=True)

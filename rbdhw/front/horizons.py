@@ -23,7 +23,7 @@ from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_taken, task_shapes
 from rbdhw.model.limits import REFUSE, limit_tasks
 from rbdhw.model.packets import NOT_FINITE
-from rbdhw.model.rollouts.arrays import neutral_state
+from rbdhw.model.rollouts.arrays import check_first_states, neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
 from rbdhw.options.build import DEFAULT_ITERATIONS
 from rbdhw.protocol import ROLLOUT, steps_with
@@ -140,6 +140,7 @@ class Horizons:
         if not 0 <= every <= problems.steps:
             raise InputError("every", str(every), f"0 to {problems.steps} steps")
         tasks, lead = as_batch(read_arrays(self.robot, self._rolled, arrays, without=("tau",)))
+        check_first_states(tasks["q"])
         limited = limit_tasks(self.robot, (), engine.source.content.domain, tasks, self._outside)
         good, first = limited.status != NOT_FINITE, limited.arrays
         if good.any():  # others repeat a good one

@@ -156,11 +156,14 @@ def encoded(model: AcceleratorModel, q: Array, v: Array, tau: Array, h: Array | 
 
 
 def _time_step(shape: SolverShape, problem: Mapping[str, Array]) -> float:
-    """Return the time step that the word for a problem's has, or the fixed one."""
+    """Return the time step that the word for a problem's has, or the fixed one; InputError if it is zero."""
     step = shape.time_step
-    if step.constant is None:
-        return float(step.format.real(step.format.quantise(problem["h"])))
-    return step.most
+    if step.constant is not None:
+        return step.most
+    seconds = float(step.format.real(step.format.quantise(problem["h"])))
+    if seconds == 0.0:
+        raise InputError("array 'h'", f"{problem['h']:g} s, which rounds to zero", f"up to {step.most:g} s")
+    return seconds
 
 
 def check_problem(

@@ -38,7 +38,8 @@ class Sampling:
     std
         Standard deviations (K, nv); None adds nothing.
     seeds
-        The seeds (N,) of rollouts; of a mean that of each problem, whose further samples have the next ones.
+        The seeds (N,) of rollouts; of a mean that of each problem, whose further samples have the next ones,
+        modulo 2^31.
     hold
         The steps for which a sample is held.
     correlation
@@ -49,6 +50,20 @@ class Sampling:
     seeds: NDArray[np.int64]
     hold: int = 1
     correlation: float = 0.0
+
+
+def together(
+    outputs: Mapping[str, tuple[str | int, ...]],
+    sizes: Mapping[str | int, int],
+    answers: Sequence[Mapping[str, NDArray[Any]]],
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays ``outputs``, with their axes, of P problems from the answer to each; P may be zero."""
+    return {
+        name: np.reshape(
+            [answer[name] for answer in answers], (len(answers), *(sizes[axis] for axis in axes))
+        )
+        for name, axes in outputs.items()
+    }
 
 
 class _Samples(ctypes.Structure):

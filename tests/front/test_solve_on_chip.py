@@ -81,6 +81,19 @@ def test_a_batch_is_solved_in_turn_and_a_number_that_is_not_finite_spoils_its_pr
         np.testing.assert_array_equal(solved.tau[k], alone.tau)
 
 
+@pytest.mark.parametrize("engine", ["model", "golden"])
+def test_no_problem_has_no_solution(folder, engine):
+    found = package.load(folder, engine).solve(np.zeros((0, 2)), *START[1:], **COST)
+    assert found.tau.shape == (0, KNOTS, 2)
+    assert found.status.shape == found.followed.shape == (0,)
+
+
+@pytest.mark.parametrize("h", [0.0, 1e-9])
+def test_a_time_step_that_rounds_to_zero_is_refused(acc, h):
+    with pytest.raises(InputError, match="array 'h': .* s, which rounds to zero; expected up to 0.02 s"):
+        acc.solve(*START[:2], h, **COST)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -39,12 +39,12 @@ def decline(*_arrays: Any) -> None:
 @cache
 def results_type(function: str, arrays: tuple[str, ...]) -> type[Any]:
     """Return the type of a function's results, which can be pickled."""
-    kind = namedtuple(f"{function}_results", [*arrays, "status"])
+    return _picklable(namedtuple(f"{function}_results", [*arrays, "status"]), function, arrays)
 
-    def reduce(results: Any) -> tuple[Any, ...]:
-        return _results, (function, arrays, *results)
 
-    copyreg.pickle(kind, reduce)
+def _picklable(kind: type[Any], *of: Any) -> type[Any]:
+    """Return a type of results, whose pickles have the arguments ``of`` of :func:`results_type`."""
+    copyreg.pickle(kind, lambda results: (_results, (*of, *results)))
     return kind
 
 

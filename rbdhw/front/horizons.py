@@ -17,7 +17,7 @@ from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked
 from rbdhw.front.parameter_sets import ParameterSets
 from rbdhw.front.samples import Forces, Mean, bounds_and_hold, forces_of, mean_call, mean_on_chip, rollout_of
-from rbdhw.front.solve import Problems, Solution, check_goals, solve_on_chip
+from rbdhw.front.solve import Problems, Solution, check_goals, holding_within, solve_on_chip
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_taken, task_shapes
@@ -233,6 +233,8 @@ class Horizons:
             problems, arrays, first, later, std, seed, samples, length, correlation
         )
         if isinstance(engine, WordEngine):
+            if problem.get("x_ref") is None:
+                complete = holding_within(engine, complete)
             follow = later if warm is not None and warm is self._last_mean and not lead else None
             self._last_mean = None
             results = mean_on_chip(engine, complete, sampling, count, float(temperature), follow)

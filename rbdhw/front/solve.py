@@ -17,6 +17,7 @@ from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.limits import limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
+from rbdhw.model.rollouts.arrays import limit_references
 from rbdhw.model.solver_codec import Asked
 from rbdhw.protocol import CONTACT, FORCE_LIMITS
 from rbdhw.robot.model import JointKind, Robot
@@ -193,6 +194,8 @@ def solve_on_chip(
     limits = np.asarray(engine.design.domain.bounds["tau"]).T
     passed = {name: array for name, array in arrays.items() if array is not None}
     problems, lead = horizon.complete(dict(zip(FORCE_LIMITS, limits, strict=True)) | passed, None, 0)
+    if "x_ref" not in passed:
+        problems = holding_within(engine, problems)
     most, count = _together(engine), len(problems["q"])
     if warm is not None and (warm is not last or lead != last.status.shape or count > most):
         others = "one problem" if most == 1 else f"its problems, {most} at most"
@@ -214,6 +217,13 @@ def solve_on_chip(
     outputs = SOLVE_OUTPUTS | {"followed": ()}
     stacked = together(outputs, sizes_of(horizon.robot, horizon.steps, 0), solutions)
     return Solution(*(with_axes(stacked[name], lead) for name in Solution._fields))
+
+
+def holding_within(engine: WordEngine, problems: Mapping[str, Array]) -> dict[str, Array]:
+    """Return problems whose references are first states, which are within the domain then."""
+    states = problems["x_ref"]
+    rows = {"x_ref": states.reshape(-1, states.shape[-1])}
+    return {**problems, "x_ref": limit_references(engine.design, rows)[1]["x_ref"].reshape(states.shape)}
 
 
 def _near_to(robot: Robot, problems: Mapping[str, Array], states: Array) -> dict[str, Array]:

@@ -57,7 +57,7 @@ def together(
     sizes: Mapping[str | int, int],
     answers: Sequence[Mapping[str, NDArray[Any]]],
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays ``outputs``, with their axes, of P problems from the answer to each; P may be zero."""
+    """Return the arrays ``outputs``, with their axes, of P problems from the answer to each; P may be 0."""
     return {
         name: np.reshape(
             [answer[name] for answer in answers], (len(answers), *(sizes[axis] for axis in axes))

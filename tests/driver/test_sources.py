@@ -204,8 +204,8 @@ def test_the_command_replaces_a_driver_and_nothing_else(loaded_folder, built, tm
     status, _, text = rbdhw("driver", loaded_folder, "-o", tmp_path)
     assert (status, text) == (
         2,
-        f"rbdhw: {tmp_path / 'files.c'}: is no file of a driver; expected a folder in which nothing but a driver "
-        "would be replaced; use another folder, or move the file away\n",
+        f"rbdhw: {tmp_path / 'files.c'}: is no file of a driver; expected a folder in which nothing but a "
+        "driver would be replaced; use another folder, or move the file away\n",
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files.c", "rbdhw.hpp"]
     (tmp_path / "files.c").unlink()

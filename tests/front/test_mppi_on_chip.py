@@ -104,9 +104,10 @@ def test_seeds_wrap_alike(folder, acc):
 
 
 def test_a_first_state_outside_is_limited_and_said(acc):
-    mean = acc.mppi([0.1, 0.2], [50.0, 0.0], 0.02, **SAMPLED, **COST)
-    assert (mean.effective, np.isnan(mean.least)) == (0.0, True)
-    assert np.isfinite(mean.tau).all()
+    for reference in (COST["x_ref"], None):
+        mean = acc.mppi([0.1, 0.2], [50.0, 0.0], 0.02, **SAMPLED, **(COST | {"x_ref": reference}))
+        assert (mean.effective, np.isnan(mean.least)) == (0.0, True)
+        assert np.isfinite(mean.tau).all()
 
 
 def test_it_controls_as_well_as_double_precision(folder, acc, tmp_path):

@@ -290,8 +290,8 @@ def test_the_input_is_not_replaced(rail_folder, states, tmp_path):
 def test_functions_of_software_are_those_of_the_object(tmp_path):
     generate_folder(path("toy"), tmp_path / "c", *asked_build(target="c", functions="id"))
     assert refusal_of(tmp_path / "c", "id", tmp_path / "in.npz", tmp_path / "out.npz") == (
-        f"{tmp_path / 'c'}: is software, of which run computes solve, mppi, rollout; expected an accelerator; "
-        "call id of rbdhw.load in Python"
+        f"{tmp_path / 'c'}: is software, of which run computes solve, mppi, rollout; expected an "
+        "accelerator; call id of rbdhw.load in Python"
     )
 
 

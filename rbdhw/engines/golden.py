@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rbdhw import golden
-from rbdhw.arrays import MEAN_OUTPUTS, SOLVE_OUTPUTS
 from rbdhw.engines.engine import Answer, Array, RolloutEngine, SolvingEngine
 from rbdhw.fixed.normal import normal_samples
 from rbdhw.golden.solver import mean_of_samples, roll_out, solve
@@ -18,8 +17,7 @@ from rbdhw.model.rollouts.data import RolloutArrays, sent_after
 from rbdhw.model.rollouts.samples import MOST_SEED
 from rbdhw.robot.model import Robot
 from rbdhw.software.folder import Software
-from rbdhw.software.solver import sizes_of
-from rbdhw.software.solver_library import Sampling, together
+from rbdhw.software.solver_library import Sampling, means_of, solutions_of
 
 
 class GoldenEngine(RolloutEngine, SolvingEngine):
@@ -39,7 +37,7 @@ class GoldenEngine(RolloutEngine, SolvingEngine):
         assert solver is not None
         rows = [{name: array[k] for name, array in problems.items()} for k in range(len(problems["q"]))]
         solutions = [solve(self.robot, row, iterations, solver.alphas, tolerance) for row in rows]
-        return together(SOLVE_OUTPUTS, sizes_of(self.robot, solver.knots, 0), solutions)
+        return solutions_of(self.robot, solver.knots, solutions)
 
     def follow(
         self, problem: Mapping[str, Array], sampling: Sampling, steps: int, every: int
@@ -63,7 +61,7 @@ class GoldenEngine(RolloutEngine, SolvingEngine):
             seeds = seed + np.arange(count) & MOST_SEED
             changes = _changes(self.robot, sampling, seeds, len(problem["tau"]))
             means.append(mean_of_samples(self.robot, problem, changes, temperature))
-        return together(MEAN_OUTPUTS, sizes_of(self.robot, problems["tau"].shape[1], 0), means)
+        return means_of(self.robot, problems["tau"].shape[1], means)
 
     def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         return golden_answers(self.source.design, arrays, every, states)

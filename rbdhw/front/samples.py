@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rbdhw.arrays import MEAN_OUTPUTS, SOLVE_INPUTS
+from rbdhw.arrays import SOLVE_INPUTS
 from rbdhw.design.folder import Design
 from rbdhw.engines.words import WordEngine
 from rbdhw.errors import InputError, unknown
@@ -20,7 +20,7 @@ from rbdhw.model.rollouts.positions import OF_POSITIONS
 from rbdhw.model.rollouts.samples import MOST_SEED
 from rbdhw.protocol import CONTACT
 from rbdhw.software.solver import sizes_of
-from rbdhw.software.solver_library import Sampling, together
+from rbdhw.software.solver_library import Sampling, means_of
 
 Array = NDArray[np.float64]
 
@@ -220,7 +220,7 @@ def mean_on_chip(
             means.append(engine.take_mean(task, follow))
         else:
             means.append(_not_finite(problem))
-    return together(MEAN_OUTPUTS, sizes_of(engine.robot, shape.horizon, 0), means)
+    return means_of(engine.robot, shape.horizon, means)
 
 
 def _not_finite(problem: Mapping[str, Array]) -> dict[str, NDArray[Any]]:

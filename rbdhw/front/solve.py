@@ -24,7 +24,7 @@ from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
 from rbdhw.robot.wide_joints import wide_joints
 from rbdhw.software.solver import inputs_of, sizes_of
-from rbdhw.software.solver_library import together
+from rbdhw.software.solver_library import solutions_of
 from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
@@ -214,8 +214,8 @@ def solve_on_chip(
         for first in range(0, count, most)
         for solution in _solve_group(engine, asked[first : first + most])
     ]
-    outputs = SOLVE_OUTPUTS | {"followed": ()}
-    stacked = together(outputs, sizes_of(horizon.robot, horizon.steps, 0), solutions)
+    stacked = solutions_of(horizon.robot, horizon.steps, solutions)
+    stacked["followed"] = np.array([solution["followed"] for solution in solutions], bool)
     return Solution(*(with_axes(stacked[name], lead) for name in Solution._fields))
 
 

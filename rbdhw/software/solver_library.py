@@ -52,12 +52,25 @@ class Sampling:
     correlation: float = 0.0
 
 
-def together(
+def solutions_of(
+    robot: Robot, steps: int, answers: Sequence[Mapping[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the solutions of P problems from those of each; P may be zero."""
+    return _together(SOLVE_OUTPUTS, sizes_of(robot, steps, 0), answers)
+
+
+def means_of(
+    robot: Robot, steps: int, answers: Sequence[Mapping[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the means of samples of P problems from those of each; P may be zero."""
+    return _together(MEAN_OUTPUTS, sizes_of(robot, steps, 0), answers)
+
+
+def _together(
     outputs: Mapping[str, tuple[str | int, ...]],
     sizes: Mapping[str | int, int],
     answers: Sequence[Mapping[str, NDArray[Any]]],
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays ``outputs``, with their axes, of P problems from the answer to each; P may be 0."""
     return {
         name: np.reshape(
             [answer[name] for answer in answers], (len(answers), *(sizes[axis] for axis in axes))

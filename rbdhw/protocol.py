@@ -471,6 +471,9 @@ ROLLOUT_PARTS: dict[str, str] = {
 }
 """What rollouts of a build may have beside the forces that are loaded."""
 
+ASKED = (*FUNCTIONS, ROLLOUT, SOLVE, MPPI)
+"""What ``--functions`` can ask for."""
+
 CODES = {name: entry.code for name, entry in (FUNCTIONS | COMMANDS).items()}
 """The code of every function, then those of the commands."""
 

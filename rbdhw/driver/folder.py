@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from rbdhw.design.folder import Design
@@ -15,16 +17,20 @@ from rbdhw.runtime.files import WRITABLE, write_text
 from rbdhw.software.c_text import CPP_HEADER, cpp_header
 from rbdhw.software.certificate import certificate_files
 
+_GUARD = b"RBDHW_OF_DESIGN_H"
+"""What the description of a design has, and no other file of its name."""
+
 
 def write(design: Design, directory: Path, *, certify: bool = False) -> list[str]:
     """Write the driver's sources and the description of a design; return the names of the files.
 
-    With ``certify`` there are also certificates of answers (:mod:`rbdhw.software.certificate`).
+    With ``certify`` there are also certificates of answers (:mod:`rbdhw.software.certificate`). A driver that
+    is in the folder is replaced; other files remain.
 
     Raises
     ------
     InputError
-        The folder cannot be written, or there are no certificates.
+        The folder cannot be written, or has another file of such a name; or there are no certificates.
     """
     texts = {**sources(), DESIGN_HEADER: design_header(design), CPP_HEADER: cpp_header()}
     texts |= simulated.sources(design.companions[AXI_VERILOG])
@@ -35,6 +41,20 @@ def write(design: Design, directory: Path, *, certify: bool = False) -> list[str
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(str(directory), f"cannot be made ({error.strerror})", WRITABLE) from None
+    _check_free(directory, texts)
     for name, text in texts.items():
         write_text(directory / name, text)
     return sorted(texts)
+
+
+def _check_free(directory: Path, texts: Mapping[str, str]) -> None:
+    """Refuse a folder without a driver in which a file would be replaced by another one."""
+    description = directory / DESIGN_HEADER
+    if description.is_file() and _GUARD in description.read_bytes():
+        return
+    for name, text in texts.items():
+        path = directory / name
+        if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == text.encode()):
+            expected = "a folder in which nothing but a driver would be replaced"
+            remedy = "use another folder, or move the file away"
+            raise InputError(str(path), "is no file of a driver", expected, remedy)

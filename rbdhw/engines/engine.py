@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -37,8 +38,18 @@ def decline(*_arrays: Any) -> None:
 
 @cache
 def results_type(function: str, arrays: tuple[str, ...]) -> type[Any]:
-    """Return the type of a function's results."""
-    return namedtuple(f"{function}_results", [*arrays, "status"])
+    """Return the type of a function's results, which can be pickled."""
+    return _picklable(namedtuple(f"{function}_results", [*arrays, "status"]), function, arrays)
+
+
+def _picklable(kind: type[Any], *of: Any) -> type[Any]:
+    """Return a type of results, whose pickles have the arguments ``of`` of :func:`results_type`."""
+    copyreg.pickle(kind, lambda results: (_results, (*of, *results)))
+    return kind
+
+
+def _results(function: str, arrays: tuple[str, ...], *values: Any) -> Any:
+    return results_type(function, arrays)(*values)
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from rbdhw.fixed.normal import normal_samples
 from rbdhw.golden.solver import mean_of_samples, roll_out, solve
 from rbdhw.model.rollouts.codec import golden_answers, golden_forces
 from rbdhw.model.rollouts.data import RolloutArrays, sent_after
+from rbdhw.model.rollouts.samples import MOST_SEED
 from rbdhw.robot.model import Robot
 from rbdhw.software.folder import Software
-from rbdhw.software.solver_library import Sampling
+from rbdhw.software.solver_library import Sampling, means_of, solutions_of
 
 
 class GoldenEngine(RolloutEngine, SolvingEngine):
@@ -36,7 +37,7 @@ class GoldenEngine(RolloutEngine, SolvingEngine):
         assert solver is not None
         rows = [{name: array[k] for name, array in problems.items()} for k in range(len(problems["q"]))]
         solutions = [solve(self.robot, row, iterations, solver.alphas, tolerance) for row in rows]
-        return {name: np.stack([solution[name] for solution in solutions]) for name in solutions[0]}
+        return solutions_of(self.robot, solver.knots, solutions)
 
     def follow(
         self, problem: Mapping[str, Array], sampling: Sampling, steps: int, every: int
@@ -57,9 +58,10 @@ class GoldenEngine(RolloutEngine, SolvingEngine):
         means = []
         for k, seed in enumerate(sampling.seeds):
             problem = {name: array[k] for name, array in problems.items()}
-            changes = _changes(self.robot, sampling, seed + np.arange(count), len(problem["tau"]))
+            seeds = seed + np.arange(count) & MOST_SEED
+            changes = _changes(self.robot, sampling, seeds, len(problem["tau"]))
             means.append(mean_of_samples(self.robot, problem, changes, temperature))
-        return {name: np.stack([mean[name] for mean in means]) for name in means[0]}
+        return means_of(self.robot, problems["tau"].shape[1], means)
 
     def roll_out(self, arrays: RolloutArrays, every: int, states: bool) -> dict[str, NDArray[np.generic]]:
         return golden_answers(self.source.design, arrays, every, states)

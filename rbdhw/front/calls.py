@@ -25,7 +25,7 @@ from rbdhw.front.accelerator import Accelerator
 from rbdhw.front.results import Description, Generated, Powered, Simulated, Studied
 from rbdhw.front.robot_description import describe
 from rbdhw.frontend.read import load_mounted
-from rbdhw.model.arrays import check_arrays
+from rbdhw.model.arrays import as_whole, check_arrays
 from rbdhw.options.build import BEST_RATE, PROCESSORS, BuildOptions
 from rbdhw.progress import Progress, show_progress
 from rbdhw.remarks import warn
@@ -196,7 +196,8 @@ def power_of_folder(folder: Path, function: str | None, tasks: int, seed: int, s
     from rbdhw.sim.power import measure_power
 
     with show_progress() as progress:
-        report = measure_power(folder, function, tasks, seed, saif=saif, progress=progress)
+        numbers = as_whole("tasks", tasks), as_whole("seed", seed)
+        report = measure_power(folder, function, *numbers, saif=saif, progress=progress)
     return Powered(report.json())
 
 
@@ -210,5 +211,6 @@ def simulate_folder(
     from rbdhw.sim.simulate import simulate
 
     with show_progress() as progress:
-        report = simulate(folder, tasks, seed, bulk=bulk, confidence=confidence, progress=progress)
+        numbers = as_whole("tasks", tasks), as_whole("seed", seed)
+        report = simulate(folder, *numbers, bulk=bulk, confidence=confidence, progress=progress)
     return Simulated(report.json(), read_manifest(folder), tuple(report.failures), tuple(report.warnings))

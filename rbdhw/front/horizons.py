@@ -17,13 +17,13 @@ from rbdhw.front.base import chosen_base
 from rbdhw.front.methods import arguments_checked
 from rbdhw.front.parameter_sets import ParameterSets
 from rbdhw.front.samples import Forces, Mean, bounds_and_hold, forces_of, mean_call, mean_on_chip, rollout_of
-from rbdhw.front.solve import Problems, Solution, check_goals, solve_on_chip
+from rbdhw.front.solve import Problems, Solution, check_goals, holding_within, solve_on_chip
 from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.golden import inputs_of
 from rbdhw.model.arrays import as_numbers, as_whole, check_taken, task_shapes
 from rbdhw.model.limits import REFUSE, limit_tasks
 from rbdhw.model.packets import NOT_FINITE
-from rbdhw.model.rollouts.arrays import neutral_state
+from rbdhw.model.rollouts.arrays import check_first_states, neutral_state
 from rbdhw.model.rollouts.codec import check, flagged
 from rbdhw.options.build import DEFAULT_ITERATIONS
 from rbdhw.protocol import ROLLOUT, steps_with
@@ -140,6 +140,7 @@ class Horizons:
         if not 0 <= every <= problems.steps:
             raise InputError("every", str(every), f"0 to {problems.steps} steps")
         tasks, lead = as_batch(read_arrays(self.robot, self._rolled, arrays, without=("tau",)))
+        check_first_states(tasks["q"])
         limited = limit_tasks(self.robot, (), engine.source.content.domain, tasks, self._outside)
         good, first = limited.status != NOT_FINITE, limited.arrays
         if good.any():  # others repeat a good one
@@ -232,6 +233,8 @@ class Horizons:
             problems, arrays, first, later, std, seed, samples, length, correlation
         )
         if isinstance(engine, WordEngine):
+            if problem.get("x_ref") is None:
+                complete = holding_within(engine, complete)
             follow = later if warm is not None and warm is self._last_mean and not lead else None
             self._last_mean = None
             results = mean_on_chip(engine, complete, sampling, count, float(temperature), follow)

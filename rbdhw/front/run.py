@@ -138,16 +138,20 @@ def run(
         If the board fails; nothing is written.
     """
     check_way(outside)
-    if function in (SOLVE, MPPI) or (function == ROLLOUT and is_software(read_manifest(directory))):
+    _check_files(source, target)
+    software = is_software(read_manifest(directory))
+    if function in (SOLVE, MPPI) or (function == ROLLOUT and software):
         return _run_control(
             Accelerator(directory, engine, outside=outside), function, source, target, progress
         )
+    if software:
+        reason = f"is software, of which run computes {', '.join(CONTROLS)}"
+        raise InputError(str(directory), reason, "an accelerator", f"call {function} of rbdhw.load in Python")
     design = read(directory)
     if function != ROLLOUT or design.interface.rollout is None:
         _check_function(design, directory, function)
     _check_extended(function, extended)
     chosen = start_engine(engine, Source(directory, digest_of(directory), design, cache, link or NO_LINK))
-    check_file(target)
     if function == ROLLOUT:
         return _run_rollout(answering_rollouts(chosen), source, target, outside, progress)
     return _run_tasks(chosen, function, source, target, extended, outside, progress)
@@ -224,7 +228,6 @@ def _run_control(
     software: Accelerator, function: str, source: Path, target: Path, progress: Progress
 ) -> Outcome:
     """Compute what a solver of software does for an npz file; what ends without a solution is flagged."""
-    check_file(target)
     names, numbers, needed = CONTROLS[function]
     arrays, ignored = read_archive(source, [*names, *numbers])
     settings = {name: arrays.pop(name).item() for name in numbers if name in arrays}
@@ -264,6 +267,13 @@ def _load_rollouts(design: Design, source: Path) -> tuple[dict[str, Any], int, t
 def _write(target: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     with replace_file(target) as made, made.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type] # NumPy types every keyword as bool
+
+
+def _check_files(source: Path, target: Path) -> None:
+    """Refuse a target that cannot be written, or that would replace the source."""
+    check_file(target)
+    if target.is_file() and source.is_file() and target.samefile(source):
+        raise InputError(str(target), "is the input, which would be replaced", "another file for the results")
 
 
 def _check_function(design: Design, directory: Path, function: str) -> None:

@@ -20,7 +20,7 @@ from rbdhw.model.rollouts.positions import OF_POSITIONS
 from rbdhw.model.rollouts.samples import MOST_SEED
 from rbdhw.protocol import CONTACT
 from rbdhw.software.solver import sizes_of
-from rbdhw.software.solver_library import Sampling
+from rbdhw.software.solver_library import Sampling, means_of
 
 Array = NDArray[np.float64]
 
@@ -183,7 +183,7 @@ def mean_call(
     complete, lead = problems.complete(arguments, warm, shift)
     sizes = sizes_of(problems.robot, problems.steps, 0)
     deviations = one_of("std", std, ("steps", "nv"), sizes)
-    begins = _seeds(as_numbers("seed", seed) + count * np.arange(len(complete["q"])))
+    begins = _seeds(as_numbers("seed", seed)) + count * np.arange(len(complete["q"])) & MOST_SEED
     return complete, Sampling(deviations, begins, length, float(correlation)), count, lead
 
 
@@ -220,7 +220,7 @@ def mean_on_chip(
             means.append(engine.take_mean(task, follow))
         else:
             means.append(_not_finite(problem))
-    return {name: np.stack([mean[name] for mean in means]) for name in Mean._fields}
+    return means_of(engine.robot, shape.horizon, means)
 
 
 def _not_finite(problem: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
@@ -238,6 +238,7 @@ def _held(problems: Problems, hold: Any) -> int:
 
 def _seeds(numbers: Array) -> NDArray[np.int64]:
     seeds = np.asarray(numbers, np.float64)
-    if not np.all((seeds == np.floor(seeds)) & (seeds >= 0) & (seeds <= MOST_SEED)):
-        raise InputError("seed", f"{seeds.ravel()[0]:g}", f"integers from 0 to {MOST_SEED}")
+    bad = seeds[(seeds != np.floor(seeds)) | (seeds < 0) | (seeds > MOST_SEED)]
+    if bad.size:
+        raise InputError("seed", f"{bad[0]:.12g}", f"integers from 0 to {MOST_SEED}")
     return seeds.astype(np.int64)

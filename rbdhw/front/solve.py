@@ -17,12 +17,14 @@ from rbdhw.front.tasks import as_batch, read_arrays, with_axes
 from rbdhw.model.arrays import as_numbers
 from rbdhw.model.limits import limit_tasks
 from rbdhw.model.packets import NOT_FINITE, check_finite
+from rbdhw.model.rollouts.arrays import limit_references
 from rbdhw.model.solver_codec import Asked
 from rbdhw.protocol import CONTACT, FORCE_LIMITS
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.unit_length import MIN_LENGTH
 from rbdhw.robot.wide_joints import wide_joints
 from rbdhw.software.solver import inputs_of, sizes_of
+from rbdhw.software.solver_library import solutions_of
 from rbdhw.solving import Solved
 
 Array = NDArray[np.float64]
@@ -192,6 +194,8 @@ def solve_on_chip(
     limits = np.asarray(engine.design.domain.bounds["tau"]).T
     passed = {name: array for name, array in arrays.items() if array is not None}
     problems, lead = horizon.complete(dict(zip(FORCE_LIMITS, limits, strict=True)) | passed, None, 0)
+    if "x_ref" not in passed:
+        problems = holding_within(engine, problems)
     most, count = _together(engine), len(problems["q"])
     if warm is not None and (warm is not last or lead != last.status.shape or count > most):
         others = "one problem" if most == 1 else f"its problems, {most} at most"
@@ -210,8 +214,16 @@ def solve_on_chip(
         for first in range(0, count, most)
         for solution in _solve_group(engine, asked[first : first + most])
     ]
-    stacked = {name: np.stack([each[name] for each in solutions]) for name in Solution._fields}
+    stacked = solutions_of(horizon.robot, horizon.steps, solutions)
+    stacked["followed"] = np.array([solution["followed"] for solution in solutions], bool)
     return Solution(*(with_axes(stacked[name], lead) for name in Solution._fields))
+
+
+def holding_within(engine: WordEngine, problems: Mapping[str, Array]) -> dict[str, Array]:
+    """Return problems whose references are first states, which are within the domain then."""
+    states = problems["x_ref"]
+    rows = {"x_ref": states.reshape(-1, states.shape[-1])}
+    return {**problems, "x_ref": limit_references(engine.design, rows)[1]["x_ref"].reshape(states.shape)}
 
 
 def _near_to(robot: Robot, problems: Mapping[str, Array], states: Array) -> dict[str, Array]:

@@ -47,14 +47,14 @@ def goal_of(model: AcceleratorModel, problem: Mapping[str, Array]) -> Goal:
     frames, 4, 4) and ``position_weight`` (N + 1, frames, 3). The first rows of all but ``R`` and ``tau_ref``
     count for nothing. Weights are those that the words of their roots have. Raises InputError if the problem
     has other costs or contacts; if a weight is negative, or too large for the formats of the sweep; or if a
-    position with a weight is beyond its format.
+    reference that counts is outside the domain, or a position beyond its format.
     """
     shape = _shape(model)
     check_problem(problem, "a solver on words", ("W",) if shape.tracked else ("W", WEIGHT))
     weights = np.hstack([problem["Q"][1:], _position_weights(shape, problem), problem["R"]])
     if not np.all(weights >= 0.0):
         raise InputError("weights", "one is negative or not a number", "at least zero")
-    rows = _references(model, problem) | _coefficients(shape, problem)
+    rows = _references(model, problem, weights) | _coefficients(shape, problem)
     units = np.array([_unit(cost) for cost in shape.costs])
     largest = np.array([4.0**cost.exponent for cost in shape.costs])
     unit = float(np.max(weights * units**2 * largest)) or 1.0
@@ -109,15 +109,24 @@ def _limits(model: AcceleratorModel, problem: Mapping[str, Array]) -> dict[str, 
     return rows
 
 
-def _references(model: AcceleratorModel, problem: Mapping[str, Array]) -> dict[str, Integers]:
+def _references(model: AcceleratorModel, problem: Mapping[str, Array], weights: Array) -> dict[str, Integers]:
+    """Return the words of references, of which one that counts is within its bounds."""
     shape, states = _shape(model), problem["x_ref"][1:]
     forces = problem.get("tau_ref", np.zeros((len(states), shape.nv)))
     words = dict(encoded(model, states[:, : shape.nq], states[:, shape.nq :], forces))
     words |= _positions(model, problem) if shape.tracked else {}
     references = {}
-    for term, reference in zip(shape.terms, shape.references, strict=True):
+    for k, (term, reference) in enumerate(zip(shape.terms, shape.references, strict=True)):
         word = words[term.word.name]
         limited = word if term.wraps else np.clip(word, term.word.lowest, term.word.highest)
+        counts = True if shape.wide else weights[:, k] > 0.0
+        outside = np.flatnonzero((limited != word) & counts)
+        if len(outside):
+            name = WordName.parse(reference)
+            row = outside[0] + (name.array != "tau_ref")
+            where = f"array '{name.array}', row {row}, element {name.index[0]}"
+            expected = "references within the domain, on an accelerator"
+            raise InputError(where, "is outside the domain", expected, "widen the domain")
         references[reference] = limited
     return references
 
@@ -156,11 +165,14 @@ def encoded(model: AcceleratorModel, q: Array, v: Array, tau: Array, h: Array | 
 
 
 def _time_step(shape: SolverShape, problem: Mapping[str, Array]) -> float:
-    """Return the time step that the word for a problem's has, or the fixed one."""
+    """Return the time step that the word for a problem's has, or the fixed one; InputError if it is zero."""
     step = shape.time_step
-    if step.constant is None:
-        return float(step.format.real(step.format.quantise(problem["h"])))
-    return step.most
+    if step.constant is not None:
+        return step.most
+    seconds = float(step.format.real(step.format.quantise(problem["h"])))
+    if seconds == 0.0:
+        raise InputError("array 'h'", f"{problem['h']:g} s, which rounds to zero", f"up to {step.most:g} s")
+    return seconds
 
 
 def check_problem(

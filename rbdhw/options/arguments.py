@@ -17,7 +17,7 @@ from rbdhw.options.checks import check_options
 from rbdhw.options.option import Option
 from rbdhw.options.syntax import parse_clock, parse_drives, parse_interval, parse_names
 from rbdhw.options.table import ALL_FUNCTIONS, BY_NAME, OPTIONS
-from rbdhw.protocol import FUNCTIONS, MPPI, ROLLOUT, SOLVE
+from rbdhw.protocol import ASKED, MPPI, ROLLOUT, SOLVE
 
 _JOINED = ("functions", "ii", "bandwidth", "clock", "damping", "armature", "domain")
 """The options whose values a build does not have as they are."""
@@ -89,10 +89,10 @@ def _build(values: Mapping[str, Any]) -> BuildOptions:
 def _functions_of(text: str | None, cores: Sequence[CoreRequest]) -> tuple[str, ...]:
     """Return the functions of a build: the given ones, those of its cores, or the default ones."""
     if text is not None or not cores:
-        expected = f"one or more of {', '.join((*FUNCTIONS, ROLLOUT, SOLVE, MPPI))}"
+        expected = f"one or more of {', '.join(ASKED)}"
         return parse_names("functions", ALL_FUNCTIONS if text is None else text, expected)
     asked = {function for core in cores for function in core.functions}
-    known = tuple(function for function in (*FUNCTIONS, ROLLOUT, SOLVE, MPPI) if function in asked)
+    known = tuple(function for function in ASKED if function in asked)
     return known + tuple(sorted(asked.difference(known)))
 
 

@@ -9,7 +9,7 @@ from rbdhw.errors import InputError
 from rbdhw.graph.knots import check_blocks
 from rbdhw.options.build import LOOP, PROCESSORS, BuildOptions
 from rbdhw.options.table import BY_NAME, OPTIONS
-from rbdhw.protocol import FUNCTIONS, GAINS, MPPI, SOLVE
+from rbdhw.protocol import ASKED, FUNCTIONS, GAINS, MPPI, SOLVE
 from rbdhw.robot.mounting import NO_LINKS, OF_DOMAIN, PER_TASK
 from rbdhw.runtime.number_bounds import BANDWIDTH, MOST_COPIES, MOST_II, TASKS_OF_MIX
 
@@ -36,7 +36,7 @@ def check_options(options: BuildOptions, named: Collection[str] = ()) -> None:
 
 
 def _check_functions(options: BuildOptions) -> None:
-    known = f"one or more of {', '.join(FUNCTIONS)}"
+    known = f"one or more of {', '.join(ASKED)}"
     if MPPI in options.functions:
         reason = f"--target {options.target} has no mppi"
         raise InputError("functions", reason, remedy="use --target c, or that of a device")

@@ -83,15 +83,12 @@ from rbdhw.options.syntax import (
     parse_spheres,
 )
 from rbdhw.protocol import (
+    ASKED,
     COST,
     DEFAULT_FUNCTIONS,
-    FUNCTIONS,
-    MPPI,
     PARAMETERS,
-    ROLLOUT,
     ROLLOUT_PARTS,
     SAMPLES,
-    SOLVE,
 )
 from rbdhw.robot.loops import read_loops
 from rbdhw.robot.model import CONTACT_KINDS, FRAME_AXES, WORLD, Contacts
@@ -172,7 +169,7 @@ OPTIONS: tuple[Option, ...] = (
         "functions",
         ROBOT,
         str | None,
-        f"The functions, comma-separated: {', '.join((*FUNCTIONS, ROLLOUT, SOLVE, MPPI))}. By default those "
+        f"The functions, comma-separated: {', '.join(ASKED)}. By default those "
         f"of --cores, or {ALL_FUNCTIONS}.",
     ),
     Option(

@@ -38,7 +38,8 @@ class Sampling:
     std
         Standard deviations (K, nv); None adds nothing.
     seeds
-        The seeds (N,) of rollouts; of a mean that of each problem, whose further samples have the next ones.
+        The seeds (N,) of rollouts; of a mean that of each problem, whose further samples have the next ones,
+        modulo 2^31.
     hold
         The steps for which a sample is held.
     correlation
@@ -49,6 +50,33 @@ class Sampling:
     seeds: NDArray[np.int64]
     hold: int = 1
     correlation: float = 0.0
+
+
+def solutions_of(
+    robot: Robot, steps: int, answers: Sequence[Mapping[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the solutions of P problems from those of each; P may be zero."""
+    return _together(SOLVE_OUTPUTS, sizes_of(robot, steps, 0), answers)
+
+
+def means_of(
+    robot: Robot, steps: int, answers: Sequence[Mapping[str, NDArray[Any]]]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the means of samples of P problems from those of each; P may be zero."""
+    return _together(MEAN_OUTPUTS, sizes_of(robot, steps, 0), answers)
+
+
+def _together(
+    outputs: Mapping[str, tuple[str | int, ...]],
+    sizes: Mapping[str | int, int],
+    answers: Sequence[Mapping[str, NDArray[Any]]],
+) -> dict[str, NDArray[Any]]:
+    return {
+        name: np.reshape(
+            [answer[name] for answer in answers], (len(answers), *(sizes[axis] for axis in axes))
+        )
+        for name, axes in outputs.items()
+    }
 
 
 class _Samples(ctypes.Structure):

@@ -195,3 +195,23 @@ def test_the_command_lists_the_files(loaded_folder, tmp_path, capsys):
     files = json.loads(capsys.readouterr().out)["files"]
     assert files == sorted(path.name for path in (tmp_path / "out").iterdir())
     assert {"design.h", "rbdhw.h", "rbdhw.hpp", "registers.h"} <= set(files)
+
+
+def test_the_command_replaces_a_driver_and_nothing_else(loaded_folder, built, tmp_path, rbdhw):
+    header = (built / "rbdhw.hpp").read_bytes()
+    (tmp_path / "rbdhw.hpp").write_bytes(header)  # that of a folder of generated C is the same
+    (tmp_path / "files.c").write_text("mine")
+    status, _, text = rbdhw("driver", loaded_folder, "-o", tmp_path)
+    assert (status, text) == (
+        2,
+        f"rbdhw: {tmp_path / 'files.c'}: is no file of a driver; expected a folder in which nothing but a "
+        "driver would be replaced; use another folder, or move the file away\n",
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["files.c", "rbdhw.hpp"]
+    (tmp_path / "files.c").unlink()
+    (tmp_path / "main.c").write_text("mine")
+    assert rbdhw("driver", loaded_folder, "-o", tmp_path)[0] == 0
+    (tmp_path / "files.c").write_text("of an earlier version")
+    assert rbdhw("driver", loaded_folder, "-o", tmp_path)[0] == 0
+    assert (tmp_path / "files.c").read_bytes() == (built / "files.c").read_bytes()
+    assert (tmp_path / "main.c").read_text() == "mine"

@@ -68,6 +68,15 @@ def test_verilog_of_another_design_is_not_simulated(folder, designs, call):
     )
 
 
+def test_results_are_pickled(folder):
+    acc = rbdhw.load(folder, "golden")
+    for found in (acc.id(Q, Q, Q), acc.rollout(Q, Q, np.zeros((3, 2)), 0.001)):
+        again = pickle.loads(pickle.dumps(found))
+        assert type(again) is type(found)
+        assert again._fields == found._fields
+        assert all(map(np.array_equal, again, found))
+
+
 def test_an_object_is_pickled_by_folder_and_design(folder, designs):
     acc = rbdhw.load(folder, "numpy")
     acc.load_payload(0.2)

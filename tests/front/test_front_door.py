@@ -64,6 +64,18 @@ def test_software(tmp_path):
     assert software.load("float32").id(*np.zeros((3, 2))).status == 0
 
 
+@pytest.mark.parametrize("call", [rbdhw.simulate, rbdhw.power])
+@pytest.mark.parametrize("name", ["tasks", "seed"])
+def test_numbers_of_tasks_are_whole(generated, call, name):
+    with pytest.raises(InputError, match=f"{name}: 2.5; expected a whole number"):
+        call(generated.folder, **{name: 2.5})
+
+
+def test_a_refused_function_names_all_that_can_be_asked_for(tmp_path):
+    with pytest.raises(InputError, match=r"'kinn' is unknown; .* id, .*, rollout, solve, mppi"):
+        rbdhw.generate(path("toy"), tmp_path / "toy", functions="id,kinn")
+
+
 def test_what_is_refused_is_the_same(tmp_path, told):
     with pytest.raises(InputError) as refusal:
         rbdhw.generate(path("toy"), tmp_path / "toy", width=40)

@@ -88,10 +88,26 @@ def test_a_batch_is_answered_in_turn(acc):
     np.testing.assert_array_equal(means.tau[2], alone.tau)
 
 
+@pytest.mark.parametrize("engine", ["model", "golden"])
+def test_no_problem_has_no_mean(folder, engine):
+    means = package.load(folder, engine).mppi(np.zeros((0, 2)), *START[1:], **SAMPLED, **COST)
+    assert means.tau.shape == (0, HORIZON, 2)
+    assert means.effective.shape == (0,)
+
+
+def test_seeds_wrap_alike(folder, acc):
+    """The samples behind the last seed are those of the first ones, in double precision, too."""
+    ideal = package.load(folder, "golden").mppi(*START, **SAMPLED, **COST, seed=2**31 - 3)
+    mean = acc.mppi(*START, **SAMPLED, **COST, seed=2**31 - 3)
+    assert mean.least == pytest.approx(ideal.least, rel=1e-4)
+    assert mean.tau == pytest.approx(ideal.tau, abs=4e-3)
+
+
 def test_a_first_state_outside_is_limited_and_said(acc):
-    mean = acc.mppi([0.1, 0.2], [50.0, 0.0], 0.02, **SAMPLED, **COST)
-    assert (mean.effective, np.isnan(mean.least)) == (0.0, True)
-    assert np.isfinite(mean.tau).all()
+    for reference in (COST["x_ref"], None):
+        mean = acc.mppi([0.1, 0.2], [50.0, 0.0], 0.02, **SAMPLED, **(COST | {"x_ref": reference}))
+        assert (mean.effective, np.isnan(mean.least)) == (0.0, True)
+        assert np.isfinite(mean.tau).all()
 
 
 def test_it_controls_as_well_as_double_precision(folder, acc, tmp_path):

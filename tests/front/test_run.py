@@ -9,8 +9,10 @@ from rbdhw import golden
 from rbdhw.design.folder import read, write
 from rbdhw.domain.sampling import sample
 from rbdhw.errors import InputError
+from rbdhw.front.calls import generate_folder
 from rbdhw.front.run import run
 from rbdhw.frontend.read import mount
+from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
 from rbdhw.protocol import FUNCTIONS
@@ -273,6 +275,24 @@ def test_an_output_that_cannot_be_written_is_refused(rail_folder, states, tmp_pa
     )
     assert refusal_of(rail_folder, "id", path, tmp_path / "out.npz") == expected
     assert [entry.name for entry in tmp_path.iterdir()] == ["states.npz"]
+
+
+def test_the_input_is_not_replaced(rail_folder, states, tmp_path):
+    source = states()
+    before = source.read_bytes()
+    (tmp_path / "link.npz").symlink_to(source)
+    for target in (source, tmp_path / "link.npz"):
+        expected = f"{target}: is the input, which would be replaced; expected another file for the results"
+        assert refusal_of(rail_folder, "id", source, target) == expected
+    assert source.read_bytes() == before
+
+
+def test_functions_of_software_are_those_of_the_object(tmp_path):
+    generate_folder(path("toy"), tmp_path / "c", *asked_build(target="c", functions="id"))
+    assert refusal_of(tmp_path / "c", "id", tmp_path / "in.npz", tmp_path / "out.npz") == (
+        f"{tmp_path / 'c'}: is software, of which run computes solve, mppi, rollout; expected an "
+        "accelerator; call id of rbdhw.load in Python"
+    )
 
 
 def test_hardware_that_hangs_is_told(faulty_folder, cache, tmp_path):

@@ -285,6 +285,17 @@ def test_a_mean_of_samples(folder, acc, engine):
     assert repr(mean).startswith(f"{KNOTS} steps of 2 forces: cost ")
 
 
+@pytest.mark.parametrize("engine", ["float64", "golden"])
+def test_seeds_wrap(folder, engine):
+    """Behind the last seed of a sample, and of a problem, come the first ones, as on accelerators."""
+    acc, settings = package.load(folder, engine), {"std": [3.0, 2.0], "samples": 4, "temperature": 0.3}
+    means = acc.mppi(np.tile(START[0], (2, 1)), *START[1:], **settings, **COST, seed=2**31 - 3)
+    forces = acc.rollout_forces(np.zeros((KNOTS, 2)), settings["std"], [2**31 - 3, 2**31 - 2, 2**31 - 1, 0])
+    weights = np.exp(-acc.solve(*START, **COST, tau=forces, iterations=0).cost / 0.3)
+    assert means.tau[0] == pytest.approx(np.tensordot(weights, forces, axes=1) / weights.sum(), rel=1e-9)
+    assert np.array_equal(means.tau[1], acc.mppi(*START, **settings, **COST, seed=1).tau)
+
+
 def test_means_of_several_problems_approach_the_optimum(acc):
     """Warm means come near the solution's cost, and one problem is that of a batch."""
     starts, mean = np.array([[0.1, 0.2], [-0.2, 0.3]]), None
@@ -310,6 +321,7 @@ def test_means_of_several_problems_approach_the_optimum(acc):
         (lambda acc: acc.mppi(*START, std=[1.0, 1.0], wieght=1.0), "array"),
         (lambda acc: acc.rollout(*START[:2], np.ones((KNOTS + 1, 2)), 0.02), "array 'tau'"),
         (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), [0.01, 0.02]), "array 'h'"),
+        (lambda acc: acc.rollout(np.zeros((0, 2)), START[1], np.ones((2, 2)), 0.02), "array 'q'"),
         (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, std=[1.0, 1.0]), "array 'seed'"),
         (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, Q=np.ones(4)), "array 'x_ref'"),
         (lambda acc: acc.rollout(*START[:2], np.ones((2, 2)), 0.02, every=-1), "every"),

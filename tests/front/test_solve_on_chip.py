@@ -81,6 +81,37 @@ def test_a_batch_is_solved_in_turn_and_a_number_that_is_not_finite_spoils_its_pr
         np.testing.assert_array_equal(solved.tau[k], alone.tau)
 
 
+def test_references_that_count_are_within_the_domain(acc):
+    """They would be limited, and the solution would be that of another problem."""
+    reached = COST | {"x_ref": [np.pi / 2, -0.3, 0.0, 1e3], "Q": [10.0, 10.0, 0.1, 0.0]}
+    assert acc.solve(*START, **reached).status == Solved.ITERATIONS
+    for name, element, far in (("x_ref", 3, {"Q": COST["Q"]}), ("tau_ref", 1, {"tau_ref": [0.0, 1e3]})):
+        with pytest.raises(InputError) as refusal:
+            acc.solve(*START, **reached | far)
+        assert str(refusal.value) == (
+            f"array '{name}', row {int(name == 'x_ref')}, element {element}: is outside the domain; expected "
+            "references within the domain, on an accelerator; widen the domain"
+        )
+
+
+def test_a_first_state_outside_without_a_reference_is_said(acc):
+    weights = {name: COST[name] for name in ("Q", "R")}
+    assert acc.solve(START[0], [1e3, 0.0], 0.02, **weights).status == Solved.NOT_FINITE
+
+
+@pytest.mark.parametrize("engine", ["model", "golden"])
+def test_no_problem_has_no_solution(folder, engine):
+    found = package.load(folder, engine).solve(np.zeros((0, 2)), *START[1:], **COST)
+    assert found.tau.shape == (0, KNOTS, 2)
+    assert found.status.shape == found.followed.shape == (0,)
+
+
+@pytest.mark.parametrize("h", [0.0, 1e-9])
+def test_a_time_step_that_rounds_to_zero_is_refused(acc, h):
+    with pytest.raises(InputError, match=r"array .h.: .* s, which rounds to zero"):
+        acc.solve(*START[:2], h, **COST)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

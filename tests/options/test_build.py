@@ -7,13 +7,13 @@ import pytest
 from rbdhw.errors import InputError
 from rbdhw.options.build import DEFAULT_MAX_ERROR, BuildOptions, CoreRequest, Mounting, Pacing, reason
 from rbdhw.options.checks import check_options
-from rbdhw.protocol import FUNCTIONS
+from rbdhw.protocol import ASKED
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"functions": ()}, f"functions: none given; expected one or more of {', '.join(FUNCTIONS)}"),
+        ({"functions": ()}, f"functions: none given; expected one or more of {', '.join(ASKED)}"),
         ({"ii": 0}, "ii: 0 is not possible; expected 1 to 4096 cycles between tasks"),
         ({"max_error": 1.0}, "max-error: 1 is not a budget; expected 1e-12 or more, and less than 1"),
         (

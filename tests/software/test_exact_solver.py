@@ -132,6 +132,8 @@ def test_problems_in_arrays_that_are_refused():
         *({"Q": array} for array in weights),
         {"R": 1e9 * problem["R"]},
         {"x_ref": np.nan * problem["x_ref"]},
+        {"x_ref": problem["x_ref"] + [0.0, 0.0, 1e3, 0.0]},
+        {"tau_ref": problem["tau_ref"] + 1e3},
         {"tau_min": nan},
         {"tau_min": problem["tau_max"] + 1.0},
     ]
@@ -139,6 +141,8 @@ def test_problems_in_arrays_that_are_refused():
         assert solve_arrays(exact, problem | arrays, 2)[0] == REFUSED
     assert solve_arrays(exact, problem, 256)[0] == solve_arrays(exact, problem, 2, KNOTS)[0] == REFUSED
     np.testing.assert_equal(solve_arrays(exact, problem, 2)[1], before)
+    far = {"x_ref": problem["x_ref"] + [0.0, 0.0, 1e3, 0.0], "Q": problem["Q"] * [1.0, 1.0, 0.0, 1.0]}
+    assert solve_arrays(exact, problem | far, 2)[0] == Solved.ITERATIONS  # a reference that does not count
     del problem["tau_min"]
     wide = problem | {"tau_max": np.full(2, np.inf)}
     np.testing.assert_equal(solve_arrays(exact, wide, 2)[1], before)

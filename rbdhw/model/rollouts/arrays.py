@@ -23,6 +23,12 @@ ROUNDING = 1e-9
 """How far a number may be outside of its bounds, relative to the smaller, by rounding."""
 
 
+def check_first_states(q: Array) -> None:
+    """Refuse rollouts without a configuration (N, nq) to begin with."""
+    if not len(q):
+        raise InputError("array 'q'", "no row", "a first state for each rollout")
+
+
 def check_rows(name: str, values: Array, steps: int, lowest: Array, highest: Array) -> Array:
     """Return an array of rows (K, n) within bounds (n,); one row serves all steps."""
     array, size = as_numbers(f"array '{name}'", values), len(lowest)

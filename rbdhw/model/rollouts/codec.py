@@ -19,7 +19,13 @@ from rbdhw.model.accelerator import AcceleratorModel
 from rbdhw.model.arrays import as_numbers, check_arrays
 from rbdhw.model.limits import LIMIT, REFUSE, limit_tasks
 from rbdhw.model.packets import NOT_FINITE, OUTSIDE, decode, encode
-from rbdhw.model.rollouts.arrays import check_rows, limit_references, nearer, with_signs
+from rbdhw.model.rollouts.arrays import (
+    check_first_states,
+    check_rows,
+    limit_references,
+    nearer,
+    with_signs,
+)
 from rbdhw.model.rollouts.data import Answered, Array, RolloutArrays, Rollouts, sent_after
 from rbdhw.model.rollouts.evaluate import step_words
 from rbdhw.model.rollouts.parts import ARRAYS, PARTS, parts_in
@@ -81,8 +87,7 @@ def check(
     if not 0 <= every <= shape.horizon:
         raise InputError("every", str(every), f"0 to {shape.horizon} steps")
     first = {name: array for name, array in arrays.items() if name not in (*ROW_INPUTS, *ARRAYS)}
-    if not len(first["q"]):
-        raise InputError("array 'q'", "no row", "a first state for each rollout")
+    check_first_states(first["q"])
     limited = limit_tasks(model.robot, model.fext, model.domain, first, way)
     any_q = np.ones((len(tau), *np.shape(first["q"])[1:]))
     contacts = _contacts(model, shape, arrays, len(tau))

@@ -202,6 +202,10 @@ class Core(ABC):
     def multipliers_by_slot(self) -> list[int]:
         """Return the multipliers in use in each slot of the interval, or of a window."""
 
+    def with_fewer_blocks(self, _options: BuildOptions, _blocks: int) -> Self:
+        """Return the core with so many DSP blocks less, if look-up tables can take their place."""
+        return self
+
     def span(self, _value: int) -> tuple[int, int] | None:
         """Return the cycle in which an operation of the program starts, and the one of its result.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import count
 from operator import attrgetter
@@ -155,7 +156,13 @@ class BuildSearch(PreparedBuild):
         self.progress(f"scheduling the {core} at an II of {ii}")
         built = KINDS[core].build(formats.program, self.device, options, formats.groups)
         accelerator = self._accelerator(formats.program)
-        return Scheduled(formats, sharing, accelerator, built, built.estimate(accelerator.interface))
+        estimate = built.estimate(accelerator.interface)
+        if options.fit is not None:
+            excess = estimate.dsp_blocks - math.floor(options.fit * self.device.dsp_blocks)
+            if excess > 0:
+                built = built.with_fewer_blocks(options, excess)
+                estimate = built.estimate(accelerator.interface)
+        return Scheduled(formats, sharing, accelerator, built, estimate)
 
     def _key(self) -> tuple[Any, ...]:
         """Return the options on which a schedule depends, except for its core and interval."""

@@ -180,6 +180,11 @@ class Core(ABC):
     def products(program: Program) -> int:
         """Return the products of one task of all functions that take multipliers at long intervals."""
 
+    @staticmethod
+    def tabled(_program: Program, _device: Target, _luts: float) -> int:
+        """Return the most of these products that so many look-up tables can compute at short intervals."""
+        return 0
+
     @property
     @abstractmethod
     def multipliers(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 from rbdhw.cores.core import Core
-from rbdhw.cores.pipeline.cells import Counts, core_cells, counts, dsp_blocks
+from rbdhw.cores.pipeline.cells import Counts, adder_luts, core_cells, counts, dsp_blocks
 from rbdhw.cores.pipeline.component import PipelineComponent
 from rbdhw.cores.pipeline.limb_sharing import (
     can_share,
@@ -21,7 +23,7 @@ from rbdhw.cores.prepared import Prepared, Sharing
 from rbdhw.design.entries import RegionEntry, SharingEntry, Slots, WideProducts
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
-from rbdhw.estimate.fabric import Cells
+from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
@@ -134,6 +136,12 @@ class PipelineCore(Core):
     @staticmethod
     def products(program: Program) -> int:
         return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
+
+    @staticmethod
+    def tabled(program: Program, device: Target, luts: float) -> int:
+        products = (i for i, operation in enumerate(program.operations) if operation.kind is Kind.MULTIPLY)
+        tables = sorted(adder_luts(program, (i,), FABRICS[device.family]) for i in products)
+        return bisect_right(list(accumulate(tables)), luts)
 
     @property
     def late(self) -> int:

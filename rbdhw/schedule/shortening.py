@@ -138,12 +138,9 @@ class Network:
             Dependence(user, after + later, step.latency > 0) for user, after, _ in self.after[g]
         ]
         for user in {dependence.group for dependence in self.after[g]}:
-            self.before[user] = [
-                Dependence(g, after + later, step.latency > 0)
-                if maker == g
-                else Dependence(maker, after, registered)
-                for maker, after, registered in self.before[user]
-            ]
+            others = (dependence for dependence in self.before[user] if dependence.group != g)
+            own = (after for maker, after, _ in self.before[user] if maker == g)
+            self.before[user] = [*others, *(Dependence(g, after + later, step.latency > 0) for after in own)]
 
     def ends(self, schedule: Schedule) -> list[int]:
         """Return the cycle of each group's last result; a group that others use gets the overall last one."""

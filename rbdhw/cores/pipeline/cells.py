@@ -162,12 +162,8 @@ def booth(program: Program, group: Sequence[int]) -> Booth:
 
 def _registers(program: Program, bound: Bound, sums: Sequence[Sequence[int]]) -> int:
     """Return the bits of the pipeline registers of products in look-up tables."""
-    steps = {group[0]: bound.steps[bound.producer[group[0]]] for group in sums}
-    return sum(
-        booth(program, group).register_bits(steps[group[0]].latency)
-        for group in sums
-        if steps[group[0]].latency
-    )
+    latencies = ((group, bound.steps[bound.producer[group[0]]].latency) for group in sums)
+    return sum(booth(program, group).register_bits(latency) for group, latency in latencies if latency)
 
 
 def _aligned_width(program: Program, operand: Operand) -> int:

@@ -251,9 +251,9 @@ def schedule_pipeline(
     """Schedule, verify and bind a program for one task every ``options.least_ii`` cycles.
 
     ``groups`` lists the values that share hardware. Look-up tables compute products in place of ``fewer`` DSP
-    blocks, if that is possible. The core of a solver has a register behind the choice of
-    its tasks, for which the schedule has no time. The forces of a solver's steps, which are known after the
-    states before, arrive as late as leaves the latencies of all functions as they are.
+    blocks, if that is possible. The core of a solver has a register behind the choice of its tasks, for which
+    the schedule has no time. The forces of a solver's steps, which are known after the states before, arrive
+    as late as leaves the latencies of all functions as they are.
     """
     task = problem(program, device, options.clock_mhz, options.least_ii, groups, _longer(options))
     plan = schedule(task)

@@ -19,8 +19,11 @@ from rbdhw.schedule.shift_add import constant_adders
 from rbdhw.schedule.shortening import Network
 from rbdhw.target import Target
 
-MOST_REGISTERS = 2
-"""The most pipeline registers of a product in look-up tables."""
+MOST_REGISTERS, MOST_LEVELS = 2, 3
+"""The most pipeline registers of a product in look-up tables, and adders on a path between two.
+
+Synthesis maps other logic no less deep than its longest path, which more adders would be.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,14 @@ def use_tables(program: Program, task: Problem, bound: Bound, device: Target, bl
         if move(prices[-1]) is not None:
             break
     least = bisect_left(prices[:-1], True, key=lambda price: move(price) is not None)
-    return _replaced(task, move(prices[least]) or {})
+    moved = move(prices[least]) or {}
+    steps = tuple(
+        replace(moved[i], results=step.results, operands=step.operands, region=step.region)
+        if i in moved
+        else step
+        for i, step in enumerate(task.steps)
+    )
+    return limited(replace(task, steps=steps))
 
 
 def _products(program: Program, task: Problem, bound: Bound, device: Target) -> Iterator[tuple[int, Product]]:
@@ -79,9 +89,10 @@ def _ways(program: Program, group: Group, step: Step, delays: Delays, period: fl
     rows = booth(program, group)
     reading = delays.read(2 * rows.wide) + delays.sum(rows.wide + 2) - delays.add
     for registers in range(MOST_REGISTERS + 1):
-        stages = [delays.sums(levels) + reading for levels in rows.stages(registers)]
+        levels = rows.stages(registers)
+        stages = [delays.sums(level) + reading for level in levels]
         stages[0] += delays.choice(len(group), rows.wide) + delays.select
-        if max(stages) <= period:
+        if max(levels) <= MOST_LEVELS and max(stages) <= period:
             yield replace(alone, setup=stages[0], latency=registers, delay=stages[-1])
 
 
@@ -110,9 +121,10 @@ def _move(
     blocks: int,
     price: float,
 ) -> dict[int, Step] | None:
-    """Return steps in tables that save so many blocks, up to a price, and keep the ends; None if too few do.
+    """Return steps in tables, up to a price, that save so many blocks and keep the ends; None if too few do.
 
-    Each product, in topological order, takes the fewest registers with which all that follows is in time.
+    They are by index. Each product, in topological order, takes the fewest registers with which all that
+    follows is in time.
     """
     network = Network(task)
     ends = ends_of(network)
@@ -129,25 +141,11 @@ def _move(
                 network.retime(g, now, way)
                 now, moment = way, network.earliest(g, starts, 0)
                 if moment <= network.latest(g, late, ends[g]):
-                    moved[step.results[0]], start = way, moment
+                    moved |= dict.fromkeys(group, way)
+                    start = moment
                     blocks -= product.blocks
                     break
             else:
                 network.retime(g, now, step)
         starts.append(start)
     return moved if blocks <= 0 else None
-
-
-def _replaced(task: Problem, moved: Mapping[int, Step]) -> Problem:
-    """Return the problem with the times of products in tables, also those of their twins."""
-    ways = dict(moved)
-    for group in task.twins:
-        if group[0] in moved:
-            ways.update(dict.fromkeys(group, moved[group[0]]))
-    steps = []
-    for step in task.steps:
-        way = ways.get(step.results[0])
-        if way is not None:
-            step = replace(way, results=step.results, operands=step.operands, region=step.region)
-        steps.append(step)
-    return limited(replace(task, steps=tuple(steps)))

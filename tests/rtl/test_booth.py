@@ -7,9 +7,13 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
+from rbdhw.boards.yosys import FAMILIES, synthesize_target
+from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.recoding import Booth
 from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.booth import BoothMultiplier
+from rbdhw.rtl.verilog import to_verilog
+from rbdhw.target import target
 
 
 def corners(width):
@@ -79,3 +83,15 @@ def test_registers_part_the_adders():
     assert (booth.rows, booth.levels) == (9, 5)
     assert [booth.stages(registers) for registers in range(3)] == [(5,), (2, 3), (1, 2, 2)]
     assert [booth.register_bits(registers) for registers in range(2)] == [0, 80]
+
+
+@pytest.mark.verify(minutes=0.5)
+@pytest.mark.parametrize("name", ["xcvu9p", "ecp5-85"])
+@pytest.mark.parametrize("widths", [(18, 18), (27, 18), (14, 12)])
+def test_yosys_counts_the_estimated_tables(tmp_path, widths, name):
+    family = target(name).family
+    source = tmp_path / "top.v"
+    source.write_text(to_verilog(BoothMultiplier(widths, widths[1] - 1, 0), "top"))
+    counted = synthesize_target((source,), "top", FAMILIES[family], tmp_path)
+    assert counted.luts == pytest.approx(FABRICS[family].row * Booth.of(widths).adders.bits, rel=0.1)
+    assert counted.dsp_blocks == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from benchmarks.builds import ALL, graph_of, plan_of, robot_of
 from benchmarks.rows import Row, Rows, by_function, robot_label
@@ -11,8 +12,10 @@ from rbdhw.cores.pipeline.core import PipelineCore
 from rbdhw.design.entries import Operations
 from rbdhw.emit.manifest import function_counts
 from rbdhw.emit.operation_counts import program_counts
+from rbdhw.explore.algorithm_search import search_build
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.functions import unmerged
+from rbdhw.options.build import BuildOptions
 from rbdhw.passes.factor import factor
 from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
@@ -30,6 +33,9 @@ ROBOTS = (
 
 BESIDE_PAPERS = ("iiwa14", "hyq", "atlas")
 """Robots whose operations by the published algorithms, on a fixed base, are shown, too."""
+
+TABLED = (1.0, 0.3, 0.25, 0.2)
+"""The shares of the device for which products move to look-up tables; with the first none does."""
 
 PAPERS = Algorithms(derivatives="columns", inverse="articulated", gradient="repeated")
 """The algorithms of the published accelerators."""
@@ -99,6 +105,28 @@ def limbs(bases: Iterable[str] = ("fixed", "floating")) -> Rows:
             rows.append(
                 {"base": base, "II": ii, "limbs": "in turn" if share == "on" else "each its own"} | named
             )
+    return rows
+
+
+def tabled(shares: Iterable[float] = TABLED) -> Rows:
+    """Return builds of the iiwa14's functions at an interval of 1 within shares of the VU9P, 18x18 bits."""
+    options = BuildOptions(ALL, width=18, ii=1)
+    search = search_build(robot_of("iiwa14"), options)
+    rows = []
+    for share in shares:
+        plan = search.with_options(replace(options, fit=share)).plan(search.interval())
+        assert isinstance(plan.core, PipelineCore)
+        taken = plan.estimate
+        rows.append(
+            {
+                "--fit": f"{share:.0%}",
+                "DSP blocks": f"{taken.dsp_blocks:,} ({taken.dsp_blocks / plan.core.device.dsp_blocks:.1%})",
+                "look-up tables": f"{taken.luts:,} ({taken.luts / plan.core.device.luts:.1%})",
+                "flip-flops": f"{taken.flip_flops:,}",
+                "products without blocks": len(plan.core.shift_add_products()),
+            }
+            | plan.core.latency
+        )
     return rows
 
 

@@ -37,6 +37,7 @@ from benchmarks.hardware_counts import (
     limbs,
     operations,
     operations_layout,
+    tabled,
 )
 from benchmarks.host import host_layout, host_rows
 from benchmarks.integrators import (
@@ -123,6 +124,7 @@ TABLES: dict[str, Table] = {
     "operations": Table("Operations of a task", operations, operations_layout),
     "errors": Table("Errors, median / largest", accuracy, accuracy_layout),
     "limbs": Table("HyQ, limbs shared or not, all functions, 18×18 bits, xcvu9p, 125 MHz", limbs),
+    "tabled": Table("iiwa14, products in look-up tables, all functions, 18×18 bits, xcvu9p, 125 MHz", tabled),
     "like-for-like": Table(
         "iiwa14: published accelerators and builds of the same functions, bits and clock, xcvu9p",
         like_rows,

@@ -180,6 +180,11 @@ class Core(ABC):
     def products(program: Program) -> int:
         """Return the products of one task of all functions that take multipliers at long intervals."""
 
+    @staticmethod
+    def tabled(_program: Program, _device: Target, _luts: float) -> int:
+        """Return the most of these products that so many look-up tables can compute at short intervals."""
+        return 0
+
     @property
     @abstractmethod
     def multipliers(self) -> int:
@@ -201,6 +206,10 @@ class Core(ABC):
     @abstractmethod
     def multipliers_by_slot(self) -> list[int]:
         """Return the multipliers in use in each slot of the interval, or of a window."""
+
+    def with_fewer_blocks(self, _options: BuildOptions, _blocks: int) -> Self:
+        """Return the core with so many DSP blocks less, if look-up tables can take their place."""
+        return self
 
     def span(self, _value: int) -> tuple[int, int] | None:
         """Return the cycle in which an operation of the program starts, and the one of its result.

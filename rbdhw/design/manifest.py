@@ -55,7 +55,7 @@ class Units(Closed):
     dsp_blocks: int
     multipliers: int
     multiplier_slots: Slots
-    shift_add_products: int = Field(description="Products with constants that adders compute.")
+    shift_add_products: int = Field(description="Products that adders compute.")
     trigonometry_units: int
     reciprocal_units: int
 

@@ -76,6 +76,7 @@ class Fabric:
     third_addend: float
     negated_addend: float  # look-up tables per bit to negate an operand conditionally before it is added
     shifted_addend: float  # look-up tables per bit of the adders of a product by a constant
+    row: float  # look-up tables per bit of the adders of Booth's rows, with the choice of their multiples
     compare: float  # look-up tables per bit of a comparison with a constant
     # The number of delay-line stages in one look-up table, used from `SHIFT_REGISTER` stages on; 0 if there
     # is no such cell.
@@ -160,6 +161,7 @@ ULTRASCALE_PLUS = Fabric(
     third_addend=1.0,
     negated_addend=0.0,
     shifted_addend=0.66,
+    row=1.0,
     compare=0.5,
     shift_register=32,
     line_memories=(Memory(64, 1, Cells(luts=1.0), 2), Memory(512, 36, Cells(block_rams=0.5), 129)),
@@ -190,6 +192,7 @@ ECP5 = Fabric(
     third_addend=2.0,
     negated_addend=1.0,
     shifted_addend=0.84,
+    row=2.4,
     compare=1.0,
     shift_register=0,
     line_memories=(Memory(16, 4, Cells(luts=6.0), 4), Memory(512, 36, Cells(block_rams=1.0), 128)),

@@ -50,6 +50,9 @@ class Candidates(Protocol):
     def products(self, ii: int) -> int:
         """Return the products of one task that take multipliers at this interval and any longer one."""
 
+    def tabled(self, ii: int) -> int:
+        """Return the most of these products that look-up tables within the share can compute instead."""
+
     def estimate(self, ii: int) -> Resources:
         """Return the resources of the scheduled design; InputError if none can be built at this interval."""
 
@@ -145,9 +148,10 @@ class _Choice:
         """Return the shortest interval from ``least`` on at which a design fits the share, and True.
 
         If none fits, the interval that comes closest and False are returned. Intervals at which the products
-        alone need too many DSP blocks are skipped. The search finds the first of :func:`intervals`, up to
-        ``most``, at which the design fits, and then bisects between it and the one before. Raises InputError
-        if the design can be built at no interval.
+        alone need too many DSP blocks are skipped, except for the first if look-up tables can compute the
+        others. The search finds the first of :func:`intervals`, up to ``most``, at which the design fits, and
+        then bisects between it and the one before. Raises InputError if the design can be built at no
+        interval.
         """
         refused: dict[int, InputError] = {}
 
@@ -160,7 +164,14 @@ class _Choice:
 
         allowed = max(1, math.floor(self.share * self.device.dsp_blocks))
         least = next(ii for ii in count(least) if candidates.serves(ii))
-        least = min(max(least, math.ceil(candidates.products(least) / allowed)), MOST_II)
+        products, served = candidates.products(least), least * allowed
+        if (
+            self.options.fit is not None
+            and served < products <= served + candidates.tabled(least)
+            and fits(least)
+        ):
+            return least, True
+        least = min(max(least, math.ceil(products / allowed)), MOST_II)
         least = next(ii for ii in count(least) if candidates.serves(ii))
         among = [ii for ii in intervals(candidates.unit) if least < ii <= most]
         tried = [least, *(ii for ii in among if candidates.serves(ii))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import count
 from operator import attrgetter
@@ -16,11 +17,13 @@ from rbdhw.domain.bounds import Domain, input_domain, with_task_bounds
 from rbdhw.domain.overrides import Overrides
 from rbdhw.domain.robot_overrides import override_robot
 from rbdhw.errors import InputError
+from rbdhw.estimate.model import short_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.initiation_interval import SMALLER, Interval, interval
 from rbdhw.explore.plan import Plan, Scheduled
 from rbdhw.fixed.program import Program
 from rbdhw.model.accelerator import AcceleratorModel
+from rbdhw.model.interface import Interface
 from rbdhw.model.traffic import Traffic, traffic
 from rbdhw.options.build import ASKED_FOR, CORES, DEFAULT_CORE, THE_DEFAULT, BuildOptions
 from rbdhw.progress import Progress, silent
@@ -155,7 +158,15 @@ class BuildSearch(PreparedBuild):
         self.progress(f"scheduling the {core} at an II of {ii}")
         built = KINDS[core].build(formats.program, self.device, options, formats.groups)
         accelerator = self._accelerator(formats.program)
+        if options.fit is not None:
+            built = self._fitted(built, accelerator.interface, options, options.fit)
         return Scheduled(formats, sharing, accelerator, built, built.estimate(accelerator.interface))
+
+    def _fitted(self, core: Core, interface: Interface, options: BuildOptions, share: float) -> Core:
+        """Return a core with products in look-up tables, if it fits the share with them and not otherwise."""
+        excess = core.estimate(interface).dsp_blocks - math.floor(share * self.device.dsp_blocks)
+        smaller = core.with_fewer_blocks(options, excess) if excess > 0 else core
+        return core if short_of(smaller.estimate(interface), self.device, share) else smaller
 
     def _key(self) -> tuple[Any, ...]:
         """Return the options on which a schedule depends, except for its core and interval."""
@@ -197,6 +208,11 @@ class BuildSearch(PreparedBuild):
         """
         core = self.cores(ii)[0]
         return KINDS[core].products(self.formats(core, ii).program)
+
+    def tabled(self, ii: int) -> int:
+        """Return the most of these products that look-up tables within the share can compute instead."""
+        core, share = self.cores(ii)[0], self.options.fit or 0.0
+        return KINDS[core].tabled(self.formats(core, ii).program, self.device, share * self.device.luts)
 
     def estimate(self, ii: int) -> Resources:
         """Return the resources of the build at an interval, on the core that is chosen for it."""

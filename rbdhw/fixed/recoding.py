@@ -1,9 +1,10 @@
-"""Products by constants without a multiplier: sums of shifted copies of the other factor."""
+"""Products without a multiplier: sums of shifted copies of a factor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 Summand = TypeVar("Summand")
@@ -64,7 +65,7 @@ def pair_summands(summands: Sequence[Summand], add: Callable[[Summand, Summand],
 
 @dataclass(frozen=True, slots=True)
 class ShiftAdd:
-    """The adders that multiply by a constant: their bits, their number, and the most on a path."""
+    """The adders that multiply: their bits, their number, and the most on a path."""
 
     bits: int
     adders: int
@@ -100,3 +101,52 @@ def shift_add(width: int, constant: int, drop: int) -> ShiftAdd:
         for term in round_constant(constant, drop)
     ]
     return pair_summands(spans, _Sum.plus).adders
+
+
+@dataclass(frozen=True, slots=True)
+class Booth:
+    """The rows that multiply two numbers in look-up tables: multiples of the wider one, from -2 to 2.
+
+    There is a row for each pair of bits of the narrower one (Booth, 1951; MacSorley, 1961). Two chains of
+    adders add one row after the other, so that a row and its addition share look-up tables, and then each
+    other's sum. The first chain begins with the ones that complete negative rows.
+    """
+
+    wide: int
+    narrow: int
+
+    @classmethod
+    def of(cls, widths: Sequence[int]) -> Booth:
+        """Return the rows of a product of operands with these widths."""
+        narrow, wide = sorted(widths)
+        return cls(wide, narrow)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return (self.narrow + 1) // 2
+
+    @property
+    def levels(self) -> int:
+        """The adders on the longest path: the rows of the first chain, and one that joins the chains."""
+        return self.rows // 2 + 1
+
+    @property
+    def adders(self) -> ShiftAdd:
+        """The adders of all rows; the first row of the second chain counts as one."""
+        joined = self.wide + self.narrow - 2 * (self.levels - 1)
+        return ShiftAdd(self.rows * (self.wide + 2) + joined, self.rows, self.levels)
+
+    def breaks(self, registers: int) -> tuple[int, ...]:
+        """Return the levels of adders in front of each of so many pipeline registers."""
+        return tuple(self.levels * k // (registers + 1) for k in range(1, registers + 1))
+
+    def stages(self, registers: int) -> tuple[int, ...]:
+        """Return the levels of adders in front of, between and behind so many pipeline registers."""
+        return tuple(high - low for low, high in pairwise((0, *self.breaks(registers), self.levels)))
+
+    def register_bits(self, registers: int) -> int:
+        """Return the bits of pipeline registers: of the sums, and of operands that later rows need."""
+        breaks = self.breaks(registers)
+        operands = sum(level < self.levels - 1 for level in breaks) * (self.wide + self.narrow)
+        return sum(2 * (self.wide + 2 * level) for level in breaks) + operands

@@ -139,7 +139,8 @@ class BuildOptions:
     """The criteria that choose the cycles between tasks; None uses ``ii``."""
     fit: float | None = None
     """The largest share of each of the target's resources that the accelerator may use, by estimate; None is
-    unchecked. With ``pacing`` the fewest cycles that fit are chosen."""
+    unchecked. With ``pacing`` the fewest cycles that fit are chosen. Products move into look-up tables where
+    DSP blocks are short."""
     target: str = "xcvu9p"
     clock_mhz: float | None = None
     """The clock to schedule for; None uses the target's default, or that of ``clock_goal``."""

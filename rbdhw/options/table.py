@@ -518,7 +518,8 @@ OPTIONS: tuple[Option, ...] = (
     _hardware(
         "fit",
         str | None,
-        "The largest estimated share of the target; chooses the II.",
+        "The largest estimated share of the target; chooses the II, and moves products into look-up tables "
+        "where that keeps it short.",
         attribute="fit",
         metavar="PERCENT",
         parse=parse_share,

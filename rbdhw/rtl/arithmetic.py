@@ -113,18 +113,15 @@ def scale(m: Module, name: str, value: Any, constant: int, drop: int = 0) -> Any
     names.
     """
 
-    def add(first: _Summand, second: _Summand) -> _Summand:
-        total = first.plus(second)
-        partial = Signal.like(total.value, name=f"{name}_partial")
-        m.d.comb += partial.eq(total.value)
-        return replace(total, value=partial)
+    def add(first: Summand, second: Summand) -> Summand:
+        return first.plus(second).named(m, f"{name}_partial")
 
-    total = pair_summands([_Summand.of(term, value) for term in round_constant(constant, drop)], add)
+    total = pair_summands([Summand.of(term, value) for term in round_constant(constant, drop)], add)
     return Cat(Const(0, total.shift), total.value).as_signed()
 
 
 @dataclass(frozen=True)
-class _Summand:
+class Summand:
     """A number with its shift and its sign."""
 
     value: Any
@@ -132,25 +129,31 @@ class _Summand:
     negative: bool = False
 
     @classmethod
-    def of(cls, term: Term, factor: Any) -> _Summand:
+    def of(cls, term: Term, factor: Any) -> Summand:
         """Return a term of the recoded product of ``factor``."""
         if term.one is None:
             return cls(Const(1, signed(2)), term.shift)
         return cls(Cat(Const(1, term.one), factor).as_signed(), term.shift, term.negative)
 
-    def plus(self, other: _Summand) -> _Summand:
+    def plus(self, other: Summand) -> Summand:
         """Return the sum with a summand whose shift is not smaller.
 
         The low bits that the other summand does not reach are copied, unless they are negated.
         """
         below = other.shift - self.shift
         if self.negative and not other.negative:
-            return _Summand(Cat(Const(0, below), other.value).as_signed() - self.value, self.shift)
+            return Summand(Cat(Const(0, below), other.value).as_signed() - self.value, self.shift)
         missing = max(below + 1 - len(self.value), 0)
         value = Cat(self.value, self.value[-1].replicate(missing))
         high = value[below:].as_signed()
         top = high + other.value if self.negative == other.negative else high - other.value
-        return _Summand(Cat(value[:below], top).as_signed(), self.shift, self.negative and other.negative)
+        return Summand(Cat(value[:below], top).as_signed(), self.shift, self.negative and other.negative)
+
+    def named(self, m: Module, name: str) -> Summand:
+        """Return the number as a signal."""
+        signal = Signal.like(self.value, name=name)
+        m.d.comb += signal.eq(self.value)
+        return replace(self, value=signal)
 
 
 def negate(value: Any, sign: Any) -> Any:

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from rbdhw.fixed.program import Kind, Operand, Operation
 from rbdhw.rtl.arithmetic import align, combine, cut, differ, half, scale, sign_bits
+from rbdhw.rtl.booth import BoothMultiplier
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.multiplexer import FAMILY
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
@@ -179,7 +180,7 @@ class RegionModule(wiring.Component):
         return [self._tap(self._bound.tap(operand.value, start)) for operand in operands]
 
     def _add(self, m: Module, value: int) -> Any:
-        """Compute a sum, choice or constant product in adders, which twins share; return its signs."""
+        """Compute a sum, choice or product in adders, which twins share; return its signs."""
         bound, first = self._bound, self._shared_operation(value)
         steps = {
             bound.starts[bound.producer[twin]] % bound.ii: bound.producer[twin] for twin in bound.group(value)
@@ -198,6 +199,14 @@ class RegionModule(wiring.Component):
         if first.kind is Kind.SCALE:
             ((_, factor, _),) = columns
             full = scale(m, self._source.names[value], factor, first.constant, first.drop)
+        elif first.kind is Kind.MULTIPLY:
+            (_, a, _), (_, b, _) = columns
+            registers = bound.steps[bound.producer[value]].latency
+            m.submodules[f"{self._source.names[value]}_rows"] = product = BoothMultiplier(
+                (len(a), len(b)), first.drop, registers
+            )
+            m.d.comb += [product.a.eq(a), product.b.eq(b)]
+            full = product.o
         else:
             full = combine(first, columns)
         m.d.comb += self._tap(Tap(value, 0)).eq(cut(full, first)[0])

@@ -65,8 +65,13 @@ def problem(
     inputs.difference_update(value for step in steps for value in step.results)
     available = dict.fromkeys(sorted(inputs), 0)
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
-    unlimited = Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers)
-    filled = Counter((step.resource, step.limbs) for step in steps if step.resource is not None)
+    return limited(Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers))
+
+
+def limited(unlimited: Problem) -> Problem:
+    """Return a problem with the fewest units of each resource that can serve all its steps."""
+    ii = unlimited.ii
+    filled = Counter((step.resource, step.limbs) for step in unlimited.steps if step.resource is not None)
     limits = {resource: math.ceil(filled[resource, 1] / ii) for resource in Resource}
     shared = {pool: math.ceil(number / ii) for pool, number in filled.items() if pool[1] > 1}
     return replace(unlimited, limits=limits, limb_limits=shared)

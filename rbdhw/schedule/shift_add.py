@@ -25,7 +25,7 @@ def use_adders(
     group_of = {value: group for group in twins for value in group}
     for step in steps:
         group = group_of.get(step.results[0], step.results[:1])
-        adders = _adders(program, group)
+        adders = constant_adders(program, group)
         if adders is None or step.resource is None:
             yield step
             continue
@@ -41,7 +41,7 @@ def use_adders(
             yield step
 
 
-def _adders(program: Program, group: Sequence[int]) -> ShiftAdd | None:
+def constant_adders(program: Program, group: Sequence[int]) -> ShiftAdd | None:
     """Return the adders of a product by a constant common to its twins; None for other operations."""
     operations = [program.operations[value] for value in group]
     if operations[0].kind is not Kind.SCALE:

@@ -129,6 +129,19 @@ class Network:
                 self.before[user].append(Dependence(maker, after, made.latency > 0))
                 self.after[maker].append(Dependence(user, after, made.latency > 0))
 
+    def retime(self, g: int, was: Step, step: Step) -> None:
+        """Give a group, whose steps take the time of ``was``, the time of another step."""
+        later = (step.latency - was.latency) * self.cycle + _picoseconds(step.delay) - _picoseconds(was.delay)
+        self.length[g] += step.latency - was.latency
+        self.room[g] = 0 if step.registered else max(0, self.cycle - 1 - _picoseconds(step.setup))
+        self.after[g] = [
+            Dependence(user, after + later, step.latency > 0) for user, after, _ in self.after[g]
+        ]
+        for user in {dependence.group for dependence in self.after[g]}:
+            others = (dependence for dependence in self.before[user] if dependence.group != g)
+            own = (after for maker, after, _ in self.before[user] if maker == g)
+            self.before[user] = [*others, *(Dependence(g, after + later, step.latency > 0) for after in own)]
+
     def ends(self, schedule: Schedule) -> list[int]:
         """Return the cycle of each group's last result; a group that others use gets the overall last one."""
         ends = [schedule.starts[group[0]].cycle + self.length[g] for g, group in enumerate(self.groups)]

@@ -16,20 +16,29 @@ PACKETS = {"id": Traffic(50, 20, 1, 1), "dfd": Traffic(60, 225, 1, 4)}
 
 
 def candidates(
-    luts=lambda ii: 10_000 + 100_000 // ii, products=120, packets=PACKETS, serves=lambda _: True, unit=1
+    luts=lambda ii: 10_000 + 100_000 // ii,
+    products=120,
+    packets=PACKETS,
+    serves=lambda _: True,
+    unit=1,
+    tabled=0,
 ):
-    """Return a build whose look-up tables are a function of the interval; ``tried`` lists the estimates."""
+    """Return a build whose look-up tables are a function of the interval; ``tried`` lists the estimates.
+
+    At an interval of 1 look-up tables can compute ``tabled`` of its products.
+    """
     tried = []
 
     def estimate(ii):
         tried.append(ii)
-        return Resources(luts(ii), 1000, -(-products // ii), 4)
+        return Resources(luts(ii), 1000, -(-(products - tabled * (ii == 1)) // ii), 4)
 
     build = SimpleNamespace(
         unit=unit,
         serves=serves,
         link=lambda _: (packets, 125.0),
         products=lambda _: products,
+        tabled=lambda _: tabled,
         estimate=estimate,
     )
     return build, tried
@@ -129,6 +138,16 @@ class TestFit:
         known = candidates(luts=lambda _: 1000)
         assert chosen(known, fit=0.1, pacing=Pacing(link=False)).ii == 8
         assert min(known[1]) == 8
+
+    @pytest.mark.parametrize(
+        ("tabled", "luts", "ii", "tried"), [(105, 1000, 1, {1}), (104, 1000, 8, {8}), (105, 9000, 8, {1, 8})]
+    )
+    def test_products_in_tables_allow_the_first_interval(self, tabled, luts, ii, tried):
+        """A tenth is 15 DSP blocks and 8,364 look-up tables."""
+        known = candidates(luts=lambda ii: luts if ii == 1 else 1000, tabled=tabled)
+        assert chosen(known, fit=0.1, pacing=Pacing(link=False)).ii == ii
+        assert set(known[1]) >= tried
+        assert min(known[1]) == min(tried)
 
     def test_the_longer_interval_of_link_and_device_is_taken(self):
         assert chosen(fit=0.6, pacing=Pacing()).ii == 4

@@ -7,7 +7,7 @@ import pytest
 from rbdhw.domain.overrides import read_overrides
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.read import mount
-from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Mounting
+from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Mounting, Pacing
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
@@ -58,3 +58,38 @@ def test_bounds_of_a_domain_file_without_effect_have_a_remark(
     lines = [line for line in capsys.readouterr().err.splitlines() if "has no effect" in line]
     assert len(lines) == bool(idle)
     assert all(line.startswith(f"rbdhw: domain, {idle}") for line in lines)
+
+
+class TestTables:
+    """The toy takes 24 of the 6,840 DSP blocks at an interval of 1."""
+
+    @staticmethod
+    def plan(search, **options):
+        again = search.with_options(replace(OPTIONS, ii=None, target="xcvu9p", **options))
+        return again.plan(again.interval())
+
+    def test_a_share_moves_products_to_tables(self, search):
+        plain = self.plan(search)
+        fitted = self.plan(search, fit=0.003, pacing=Pacing(link=False))
+        assert plain.ii == fitted.ii == 1
+        assert plain.estimate.dsp_blocks > 20 == fitted.estimate.dsp_blocks
+        assert fitted.estimate.luts > plain.estimate.luts
+        assert fitted.program is plain.program
+        assert fitted.latency == plain.latency
+
+    def test_a_given_interval_is_kept(self, search):
+        assert (
+            self.plan(search, fit=0.003).estimate
+            == self.plan(search, fit=0.003, pacing=Pacing(link=False)).estimate
+        )
+
+    def test_a_build_that_fits_stays_the_same(self, search):
+        assert self.plan(search, fit=0.1).core == self.plan(search).core
+
+    def test_where_tables_do_not_fit_either_nothing_moves(self, search):
+        plain = self.plan(search)
+        small = search.with_options(replace(OPTIONS, ii=None, fit=0.0015))
+        assert small.estimate(1) == plain.estimate
+        fitted = self.plan(search, fit=0.0015, pacing=Pacing(link=False))
+        assert fitted.ii > 1
+        assert not fitted.core.shift_add_products()

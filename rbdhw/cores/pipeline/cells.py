@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rbdhw.estimate.fabric import FABRICS, Cells, Fabric
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
-from rbdhw.fixed.recoding import ShiftAdd, shift_add
+from rbdhw.fixed.recoding import Booth, ShiftAdd, shift_add
 from rbdhw.rtl.delay import line_cells
 from rbdhw.rtl.reciprocal import reciprocal_cells
 from rbdhw.rtl.trigonometry import trigonometry_cells
@@ -24,8 +24,7 @@ slot; a slot with a signal of its own has weight 1."""
 class Counts:
     """The hardware of a core, counted."""
 
-    # The number of units. An adder of several twins counts once; a product by a constant in adders counts all
-    # of them.
+    # The number of units. An adder of several twins counts once; a product in adders counts all of them.
     multipliers: int
     adders: int
     # For each bit of an operand, the number of signals to select from beyond the first, summed up.
@@ -96,7 +95,7 @@ def core_cells(program: Program, bound: Bound, device: Target) -> dict[str, Cell
             waiting += line_cells(_width(program, value), (cycle,), bound.memory_stages, fabric)
             selection += fabric.multiplexer(2, _width(program, value))
     return {
-        "arithmetic": Cells(arithmetic, _flags(program, bound)),
+        "arithmetic": Cells(arithmetic, _flags(program, bound) + _registers(program, bound, sums)),
         "selection": Cells(luts=selection),
         "waiting": waiting,
         "units": units,
@@ -114,12 +113,15 @@ def dsp_blocks(program: Program, bound: Bound, device: Target) -> int:
     The number follows from the operand widths of each multiplier. Synthesis builds very small ones from
     look-up tables.
     """
-    blocks = 0
-    for unit in bound.units:
-        registers = bound.registers.get(unit.resource, 0)
-        for widths in _factor_widths(program, bound, unit):
-            inferred = registers > 0 or sum(widths) >= device.primitive.least_bits
-            blocks += device.blocks(widths) if inferred else 0
+    return sum(unit_blocks(program, bound, unit, device) for unit in bound.units)
+
+
+def unit_blocks(program: Program, bound: Bound, unit: Unit, device: Target) -> int:
+    """Return the DSP blocks of one unit."""
+    blocks, registers = 0, bound.registers.get(unit.resource, 0)
+    for widths in _factor_widths(program, bound, unit):
+        inferred = registers > 0 or sum(widths) >= device.primitive.least_bits
+        blocks += device.blocks(widths) if inferred else 0
     return blocks
 
 
@@ -146,11 +148,25 @@ def _sums(program: Program, bound: Bound) -> Iterator[Sequence[int]]:
 
 
 def _adders(program: Program, group: Sequence[int]) -> ShiftAdd:
-    """Return the adders of an operator: one as wide as its result, except for a product by a constant."""
+    """Return the adders of an operator: one as wide as its result, except for a product."""
     operation = program.operations[group[0]]
-    if operation.kind is not Kind.SCALE:
-        return ShiftAdd(operation.format.width, 1, 1)
-    return shift_add(_width(program, operation.operands[0].value), operation.constant, operation.drop)
+    if operation.kind is Kind.MULTIPLY:
+        return booth(program, group).adders
+    if operation.kind is Kind.SCALE:
+        return shift_add(_width(program, operation.operands[0].value), operation.constant, operation.drop)
+    return ShiftAdd(operation.format.width, 1, 1)
+
+
+def booth(program: Program, group: Sequence[int]) -> Booth:
+    """Return the rows that multiply in look-up tables, for twins in turn."""
+    factors = zip(*(program.operations[value].operands for value in group), strict=True)
+    return Booth.of([max(_width(program, operand.value) for operand in column) for column in factors])
+
+
+def _registers(program: Program, bound: Bound, sums: Sequence[Sequence[int]]) -> int:
+    """Return the bits of the pipeline registers of products in look-up tables."""
+    latencies = ((group, bound.steps[bound.producer[group[0]]].latency) for group in sums)
+    return sum(booth(program, group).register_bits(latency) for group, latency in latencies if latency)
 
 
 def _aligned_width(program: Program, operand: Operand) -> int:
@@ -160,8 +176,8 @@ def _aligned_width(program: Program, operand: Operand) -> int:
 def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
     """Return the look-up tables of an operator with rounding and check; for twins those of the first."""
     operation = program.operations[group[0]]
-    if operation.kind is Kind.SCALE:
-        return _scale_luts(program, group, fabric)
+    if operation.kind in (Kind.MULTIPLY, Kind.SCALE):
+        return _tabled_luts(program, group, fabric)
     operands = operation.operands[1:] if operation.kind is Kind.SELECT else operation.operands
     both = len(operation.operands) == 2
     top = max(_aligned_width(program, operand) for operand in operands) + both
@@ -184,14 +200,23 @@ def _sum_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
     return luts + (fabric.constant_addend * (used - operation.drop + 1) if rounds else 0.0)
 
 
-def _scale_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
-    """Return the look-up tables of a product by a constant in adders, with rounding and check."""
+def _tabled_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
+    """Return the look-up tables of a product in adders, with rounding and check."""
     operation = program.operations[group[0]]
-    full = _width(program, operation.operands[0].value) + operation.constant.bit_length()
+    if operation.kind is Kind.SCALE:
+        full = _width(program, operation.operands[0].value) + operation.constant.bit_length()
+    else:
+        rows = booth(program, group)
+        full = rows.wide + rows.narrow + 1
     above = full - operation.drop - operation.format.width + 1
     checked = any(program.operations[value].checked for value in group)
-    luts = fabric.shifted_addend * _adders(program, group).bits
-    return luts + (fabric.check(above) if checked else 0.0)
+    return adder_luts(program, group, fabric) + (fabric.check(above) if checked else 0.0)
+
+
+def adder_luts(program: Program, group: Sequence[int], fabric: Fabric) -> float:
+    """Return the look-up tables of the adders of a product, for twins in turn."""
+    constant = program.operations[group[0]].kind is Kind.SCALE
+    return (fabric.shifted_addend if constant else fabric.row) * _adders(program, group).bits
 
 
 def _count_sign_changes(program: Program, group: Sequence[int]) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, ClassVar, Self
 
 from rbdhw.cores.core import Core
-from rbdhw.cores.pipeline.cells import Counts, core_cells, counts, dsp_blocks
+from rbdhw.cores.pipeline.cells import Counts, adder_luts, core_cells, counts, dsp_blocks
 from rbdhw.cores.pipeline.component import PipelineComponent
 from rbdhw.cores.pipeline.limb_sharing import (
     can_share,
@@ -16,11 +18,12 @@ from rbdhw.cores.pipeline.limb_sharing import (
     least_interval,
     limb_names,
 )
+from rbdhw.cores.pipeline.table_products import use_tables
 from rbdhw.cores.prepared import Prepared, Sharing
 from rbdhw.design.entries import RegionEntry, SharingEntry, Slots, WideProducts
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import weigh
-from rbdhw.estimate.fabric import Cells
+from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
@@ -32,7 +35,7 @@ from rbdhw.scalar import Region
 from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Resource, Schedule
-from rbdhw.schedule.problem import clock_of, problem
+from rbdhw.schedule.problem import clock_of, problem, sized_for
 from rbdhw.schedule.shortening import Network
 from rbdhw.schedule.twins import shareable
 from rbdhw.schedule.verify import verify
@@ -122,6 +125,10 @@ class PipelineCore(Core):
         less = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
         return cls(program, device, shared if less or required else alone, costs)
 
+    def with_fewer_blocks(self, options: BuildOptions, blocks: int) -> Self:
+        bound = schedule_pipeline(self.program, self.device, options, self.schedule.twins, blocks)
+        return replace(self, schedule=bound)
+
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
         return clock_of(program, device, options.clock_mhz, ii, _longer(options)).mhz
@@ -129,6 +136,12 @@ class PipelineCore(Core):
     @staticmethod
     def products(program: Program) -> int:
         return sum(operation.kind is Kind.MULTIPLY for operation in program.operations)
+
+    @staticmethod
+    def tabled(program: Program, device: Target, luts: float) -> int:
+        products = (i for i, operation in enumerate(program.operations) if operation.kind is Kind.MULTIPLY)
+        tables = sorted(adder_luts(program, (i,), FABRICS[device.family]) for i in products)
+        return bisect_right(list(accumulate(tables)), luts)
 
     @property
     def late(self) -> int:
@@ -204,9 +217,10 @@ class PipelineCore(Core):
         )
 
     def shift_add_products(self) -> list[int]:
-        """Return the products by constants that adders compute."""
+        """Return the products that adders compute."""
+        products = (Kind.MULTIPLY, Kind.SCALE)
         operations = enumerate(self.program.operations)
-        return [i for i, operation in operations if operation.kind is Kind.SCALE and self.schedule.alone(i)]
+        return [i for i, operation in operations if operation.kind in products and self.schedule.alone(i)]
 
     def sharing_entries(self, robot: Robot, sharing: Sharing) -> dict[str, Any]:
         groups = limb_names(robot, sharing.limbs)
@@ -232,19 +246,27 @@ class PipelineCore(Core):
 
 
 def schedule_pipeline(
-    program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()
+    program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = (), fewer: int = 0
 ) -> Bound:
     """Schedule, verify and bind a program for one task every ``options.least_ii`` cycles.
 
-    ``groups`` lists the values that share hardware. The core of a solver has a register behind the choice of
-    its tasks, for which the schedule has no time. The forces of a solver's steps, which are known after the
-    states before, arrive as late as leaves the latencies of all functions as they are.
+    ``groups`` lists the values that share hardware. Look-up tables compute products in place of ``fewer`` DSP
+    blocks, if that is possible. The core of a solver has a register behind the choice of its tasks, for which
+    the schedule has no time. The forces of a solver's steps, which are known after the states before, arrive
+    as late as leaves the latencies of all functions as they are.
     """
     soonest, longer = options.clock_goal == BEST_LATENCY, _longer(options)
     task = problem(program, device, options.clock_mhz, options.least_ii, groups, longer, soonest=soonest)
     plan = schedule(task)
     verify(task, plan)
     bound = bind(program, task, plan, device.memory_stages)
+    if fewer:
+        sized = sized_for(program, device, options.least_ii, _longer(options))
+        tabled = use_tables(program, task, bound, sized, fewer)
+        if tabled is not None:
+            task, plan = tabled, schedule(tabled)
+            verify(task, plan)
+            bound = bind(program, task, plan, device.memory_stages)
     if not options.serves_solver:
         return bound
     if "step" in program.outputs:

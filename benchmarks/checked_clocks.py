@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 
 from benchmarks.durations import on_all_cores
@@ -12,10 +13,20 @@ from rbdhw.boards.yosys import FAMILIES, count_resources
 from rbdhw.design.replacement import VERILOG
 from rbdhw.estimate.resources import Resources
 from rbdhw.explore.plan import Plan
+from rbdhw.options.build import BEST_LATENCY, BuildOptions
 from rbdhw.target import target as find_target
 from rbdhw.timing.devices import device_of
 from rbdhw.timing.report import TimingReport, check_timing
 from rbdhw.verilog_names import DEFAULT_NAME
+
+
+class Soonest(Subject):
+    """A design at a given clock, as ``--clock best-latency`` builds it there."""
+
+    @property
+    def options(self) -> BuildOptions:
+        """The options of the build."""
+        return replace(super().options, clock_goal=BEST_LATENCY)
 
 
 def subjects() -> Iterable[Subject]:
@@ -26,6 +37,10 @@ def subjects() -> Iterable[Subject]:
     yield iiwa(("fd",), 1, 18, clock_mhz=125.0)
     yield iiwa(("difd",), 1, 18, clock_mhz=125.0)
     yield iiwa(("dfd",), 1, 18, clock_mhz=125.0)
+    soonest = partial(Soonest, "iiwa14", target="xcvu9p", tdata=1024)
+    yield soonest(("fd",), 1, 18, clock_mhz=120.0)
+    yield soonest(("difd",), 1, 18, clock_mhz=93.0)
+    yield soonest(("difd",), 1, 18, clock_mhz=114.0)
     yield iiwa(("id",), 4, 18, clock_mhz=125.0)
     yield iiwa(("fd",), 4, 18, clock_mhz=125.0)
     yield iiwa(("difd",), 4, 18, clock_mhz=125.0)
@@ -65,6 +80,7 @@ def checked_row(subject: Subject) -> Row:
     return {
         "robot": subject.robot,
         "function": function,
+        "soonest": isinstance(subject, Soonest),
         "ii": subject.ii,
         "bits": subject.width,
         "cycles": cycles,
@@ -83,7 +99,7 @@ def checked_layout(rows: Rows) -> Rows:
     """Return a line for each design."""
     return [
         {
-            "": f"{row['robot']} `{row['function']}`",
+            "": f"{row['robot']} `{row['function']}`{', soonest' if row['soonest'] else ''}",
             "II": row["ii"],
             "bits": row["bits"],
             "look-up tables": f"{row['luts']:,}",

@@ -40,7 +40,6 @@ def subjects() -> Iterable[Subject]:
     soonest = partial(Soonest, "iiwa14", target="xcvu9p", tdata=1024)
     yield soonest(("fd",), 1, 18, clock_mhz=120.0)
     yield soonest(("difd",), 1, 18, clock_mhz=93.0)
-    yield soonest(("difd",), 1, 18, clock_mhz=114.0)
     yield iiwa(("id",), 4, 18, clock_mhz=125.0)
     yield iiwa(("fd",), 4, 18, clock_mhz=125.0)
     yield iiwa(("difd",), 4, 18, clock_mhz=125.0)

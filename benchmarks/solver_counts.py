@@ -16,9 +16,6 @@ COUNTED: tuple[Build, ...] = (
     Build("toy", "xcvu9p", 1, 24, problems=4),
     Build("toy", "xcvu9p", 1, 24, blocks=2),
     Build("iiwa14", "xck26", 64, 680, core="array"),
-    Build("iiwa14", "xcvu9p", 1, 52),
-    Build("iiwa14", "xcvu9p", 1, 15, blocks=4),
-    Build("iiwa14", "xcvu9p", 1, 8, problems=16, dstep_ii=8),
 )
 
 

@@ -182,7 +182,7 @@ class Core(ABC):
 
     @staticmethod
     def tabled(_program: Program, _device: Target, _luts: float) -> int:
-        """Return the most of these products that so many look-up tables can compute at short intervals."""
+        """Return how many of these products fit in a number of look-up tables, at short intervals."""
         return 0
 
     @property
@@ -208,7 +208,7 @@ class Core(ABC):
         """Return the multipliers in use in each slot of the interval, or of a window."""
 
     def with_fewer_blocks(self, _options: BuildOptions, _blocks: int) -> Self:
-        """Return the core with so many DSP blocks less, if look-up tables can take their place."""
+        """Return the core without a number of its DSP blocks, if look-up tables can take their place."""
         return self
 
     def span(self, _value: int) -> tuple[int, int] | None:

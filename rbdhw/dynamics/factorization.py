@@ -15,7 +15,7 @@ to three degrees of freedom. Reciprocals are kept off the critical path:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -151,34 +151,51 @@ def factorize_choice(matrix: Rows, order: Sequence[Group], keep: Keep, places: P
 
 
 def inverse(factors: Factors) -> Rows:
-    """Return the rows of the lower triangle of the inverse.
-
-    ``L^-1`` is accumulated from the leaves on (``P - (P e_k) l_k^T``), in step with the elimination.
-    """
-    n = factors.size
-    accumulated: Rows = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
-    result: Rows = [[0.0] * (i + 1) for i in range(n)]
-    below: dict[int, list[int]] = {i: [i] for i in range(n)}
-    for block in factors.blocks:
-        rows = sorted({i for member in block.members for i in below[member]})
-        for ancestor in block.above:
-            below[ancestor] += block.members
-        for i in rows:
-            with factors.region("inverse", i):
-                for k, member in enumerate(block.members):
-                    for column, ancestor in enumerate(block.above):
-                        known = accumulated[i][member] * block.rows[k][column]
-                        accumulated[i][ancestor] = accumulated[i][ancestor] - known
+    """Return the rows of the lower triangle of the inverse."""
+    result: Rows = [[0.0] * (i + 1) for i in range(factors.size)]
+    for block, rows, _, entries in accumulate(factors):
         # The reciprocal of a root is the last number to be known. In few rows, the products with the adjugate
         # need not wait for it.
         few = len(rows) <= FEW and not block.above
         for i in rows:
             with factors.region("inverse", i):
-                right = [accumulated[i][member] for member in block.members]
+                right = [entries[i][member] for member in block.members]
                 shares = block.solve_late(right) if few else block.solve(right)
                 for j in (j for j in rows if j <= i):
                     for share, member in zip(shares, block.members, strict=True):
-                        result[i][j] = result[i][j] + share * accumulated[j][member]
+                        result[i][j] = result[i][j] + share * entries[j][member]
+    return result
+
+
+def accumulate(factors: Factors) -> Iterator[tuple[Block, list[int], Rows, Rows]]:
+    """Yield each block, the rows of ``L^-1`` in which it has columns, and ``L^-1`` before and after it.
+
+    ``L^-1`` is accumulated from the leaves on (``P - (P e_k) l_k^T``), in step with the elimination.
+    """
+    n = range(factors.size)
+    entries: Rows = [[1.0 if i == j else 0.0 for j in n] for i in n]
+    below: dict[int, list[int]] = {i: [i] for i in n}
+    for block in factors.blocks:
+        rows = sorted({i for member in block.members for i in below[member]})
+        for ancestor in block.above:
+            below[ancestor] += block.members
+        before, entries = entries, reduce_columns(factors, entries, block, block.rows)
+        yield block, rows, before, entries
+
+
+def reduce_columns(factors: Factors, entries: Rows, block: Block, shares: Rows, factor: Scalar = 1.0) -> Rows:
+    """Return the rows of a matrix whose columns above a block lose ``shares`` of the block's columns.
+
+    They are multiplied by a ``factor`` before.
+    """
+    result = [list(row) for row in entries]
+    for i, row in enumerate(result):
+        with factors.region("inverse", i):
+            for ancestor in block.above:
+                row[ancestor] = row[ancestor] * factor
+            for member, share in zip(block.members, shares, strict=True):
+                for ancestor, part in zip(block.above, share, strict=True):
+                    row[ancestor] = row[ancestor] - row[member] * part
     return result
 
 

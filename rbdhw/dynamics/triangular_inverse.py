@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
-from rbdhw.dynamics.factorization import Ahead, Block, Factors, Places, Rows
+from rbdhw.dynamics.factorization import Block, Factors, Places, Rows, accumulate, reduce_columns
 from rbdhw.scalar import Scalar, inner_product
 
 
@@ -25,7 +24,7 @@ class Columns:
     """
 
     members: tuple[int, ...]
-    rows: tuple[int, ...]
+    rows: list[int]
     entries: Rows
     scaled: Rows
     adjugate: Rows
@@ -60,40 +59,16 @@ class TriangularInverse:
 
 
 def triangular_inverse(factors: Factors) -> TriangularInverse:
-    """Return the inverse of the triangular factor, accumulated from the leaves on."""
-    n = range(factors.size)
-    entries: Rows = [[1.0 if i == j else 0.0 for j in n] for i in n]
-    reached = [{i} for i in n]
-    blocks = []
-    before: Rows | None = None
-    for block, following in zip_longest(factors.blocks, factors.blocks[1:]):
-        rows = tuple(sorted(set().union(*(reached[member] for member in block.members))))
-        columns = _columns(entries, rows, block)
-        if before is None or block.ahead is None:
+    """Return the inverse of the triangular factor."""
+    blocks: list[Columns] = []
+    lower: tuple[Rows, Block] | None = None
+    for block, rows, before, entries in accumulate(factors):
+        ahead, columns = block.ahead, [[entries[i][member] for i in rows] for member in block.members]
+        if ahead is None or lower is None:
             blocks.append(Columns(block.members, rows, columns, columns, block.adjugate, block.factor))
         else:
-            scaled = _columns(before, rows, block)
-            blocks.append(Columns(block.members, rows, columns, scaled, block.ahead.adjugate, block.factor))
-        ahead = None if following is None else following.ahead
-        before = None if ahead is None else _reduced(factors, entries, block, ahead)
-        entries = _reduced(factors, entries, block)
-        for ancestor in block.above:
-            reached[ancestor].update(rows)
+            times = reduce_columns(factors, *lower, ahead.numerators, ahead.determinant)
+            scaled = [[times[i][member] for i in rows] for member in block.members]
+            blocks.append(Columns(block.members, rows, columns, scaled, ahead.adjugate, block.factor))
+        lower = before, block
     return TriangularInverse(tuple(blocks), factors.places)
-
-
-def _columns(entries: Rows, rows: Sequence[int], block: Block) -> Rows:
-    return [[entries[i][member] for i in rows] for member in block.members]
-
-
-def _reduced(factors: Factors, entries: Rows, block: Block, ahead: Ahead | None = None) -> Rows:
-    """Return entries less a block's share of those above it; with ``ahead`` times its determinant."""
-    result = [list(row) for row in entries]
-    factor, shares = (1.0, block.rows) if ahead is None else (ahead.determinant, ahead.numerators)
-    for i, row in enumerate(result):
-        with factors.region("inverse", i):
-            for column, ancestor in enumerate(block.above):
-                row[ancestor] = row[ancestor] * factor
-                for member, share in zip(block.members, shares, strict=True):
-                    row[ancestor] = row[ancestor] - row[member] * share[column]
-    return result

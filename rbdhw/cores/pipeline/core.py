@@ -28,7 +28,7 @@ from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
-from rbdhw.options.build import BEST_LATENCY, LOOP, BuildOptions, CoreName
+from rbdhw.options.build import LOOP, BuildOptions, CoreName
 from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
@@ -126,8 +126,11 @@ class PipelineCore(Core):
         return cls(program, device, shared if less or required else alone, costs)
 
     def with_fewer_blocks(self, options: BuildOptions, blocks: int) -> Self:
-        bound = schedule_pipeline(self.program, self.device, options, self.schedule.twins, blocks)
-        return replace(self, schedule=bound)
+        program, device = self.program, self.device
+        task = _problem(program, device, options, self.schedule.twins)
+        sized = sized_for(program, device, options.least_ii, _longer(options))
+        tabled = use_tables(program, task, self.schedule, sized, blocks)
+        return self if tabled is None else replace(self, schedule=_bound(program, device, options, tabled))
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
@@ -246,27 +249,26 @@ class PipelineCore(Core):
 
 
 def schedule_pipeline(
-    program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = (), fewer: int = 0
+    program: Program, device: Target, options: BuildOptions, groups: Sequence[Group] = ()
 ) -> Bound:
     """Schedule, verify and bind a program for one task every ``options.least_ii`` cycles.
 
-    ``groups`` lists the values that share hardware. Look-up tables compute products in place of ``fewer`` DSP
-    blocks, if that is possible. The core of a solver has a register behind the choice of its tasks, for which
-    the schedule has no time. The forces of a solver's steps, which are known after the states before, arrive
-    as late as leaves the latencies of all functions as they are.
+    ``groups`` lists the values that share hardware. The core of a solver has a register behind the choice of
+    its tasks, for which the schedule has no time. The forces of a solver's steps, which are known after the
+    states before, arrive as late as leaves the latencies of all functions as they are.
     """
-    soonest, longer = options.clock_goal == BEST_LATENCY, _longer(options)
-    task = problem(program, device, options.clock_mhz, options.least_ii, groups, longer, soonest=soonest)
+    return _bound(program, device, options, _problem(program, device, options, groups))
+
+
+def _problem(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group]) -> Problem:
+    clock_mhz, ii, longer = options.clock_mhz, options.least_ii, _longer(options)
+    return problem(program, device, clock_mhz, ii, groups, longer, soonest=options.soonest)
+
+
+def _bound(program: Program, device: Target, options: BuildOptions, task: Problem) -> Bound:
     plan = schedule(task)
     verify(task, plan)
     bound = bind(program, task, plan, device.memory_stages)
-    if fewer:
-        sized = sized_for(program, device, options.least_ii, _longer(options))
-        tabled = use_tables(program, task, bound, sized, fewer)
-        if tabled is not None:
-            task, plan = tabled, schedule(tabled)
-            verify(task, plan)
-            bound = bind(program, task, plan, device.memory_stages)
     if not options.serves_solver:
         return bound
     if "step" in program.outputs:

@@ -39,7 +39,7 @@ class Product:
 
 
 def use_tables(program: Program, task: Problem, bound: Bound, device: Target, blocks: int) -> Problem | None:
-    """Return a problem with products in look-up tables that save so many DSP blocks; None if all do not.
+    """Return a problem with products in look-up tables in place of DSP blocks; None if these are too few.
 
     A multiplier serves one product at an interval of 1, or twins that fill it. Tables take longer, so those
     products move that make no function slower than in the ``bound`` schedule: the ones with the fewest tables
@@ -97,7 +97,7 @@ def _ways(program: Program, group: Group, step: Step, delays: Delays, period: fl
 
 
 def _ends(program: Program, bound: Bound, later: int, network: Network) -> list[int]:
-    """Return the cycle by which each group must end if all functions may take so many cycles longer."""
+    """Return the cycle by which each group must end if functions may take some cycles longer."""
     last = max(bound.latency.values())
     needed: dict[int, int] = {}
     for function, words in program.outputs.items():
@@ -121,7 +121,7 @@ def _move(
     blocks: int,
     price: float,
 ) -> dict[int, Step] | None:
-    """Return steps in tables, up to a price, that save so many blocks and keep the ends; None if too few do.
+    """Return steps in tables that save blocks up to a price and keep the ends; None if they save too few.
 
     They are by index. Each product, in topological order, takes the fewest registers with which all that
     follows is in time.

@@ -19,7 +19,7 @@ def of_problem(numbers: data.View[data.ArrayLayout], problem: Any) -> Any:
 
 
 def row_of(bank: Any, banks: int, rows: int, row: Any) -> Any:
-    """Return the place of a row in a memory of several ``banks`` with so many ``rows`` each.
+    """Return the place of a row of a bank in a memory of ``banks``, each of which has ``rows``.
 
     A multiplexer chooses where the bank begins. A product would be in a DSP block without registers.
     """

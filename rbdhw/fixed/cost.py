@@ -12,6 +12,7 @@ rounded to :data:`RESIDUAL`, weighted and squared like an error. One that exceed
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -72,7 +73,7 @@ class CostTerm(ErrorTerm):
 
 
 @dataclass(frozen=True)
-class ErrorSum:
+class ErrorSum(ABC):
     """A sum of this ``number``: coefficients times errors of the state, less a constant if it has one."""
 
     number: int
@@ -84,13 +85,13 @@ class ErrorSum:
         return None
 
     @property
+    @abstractmethod
     def weight(self) -> str:
         """The name of the sum's weight."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stored(self, term: ErrorTerm) -> str:
         """Return the name of a coefficient among those of all sums."""
-        raise NotImplementedError
 
     @property
     def sum_bits(self) -> int:

@@ -51,6 +51,10 @@ SPARE_BLOCK_RAMS = 18
 """The number of block RAMs that an array's operand memories leave to other parts."""
 
 
+SUM_BITS = 48
+"""The width of the sum in a block that adds."""
+
+
 @dataclass(frozen=True)
 class Primitive:
     """The multiplier of a DSP block as a primitive of the vendor's tools."""
@@ -67,6 +71,8 @@ class Primitive:
     shift: int = 0
     """The bits by which a block can shift the sum of the one below it before it adds; 0 without such a
     cascade."""
+    constants: bool = False
+    """Whether it adds a constant, too, and subtracts what it otherwise adds."""
     cascades: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """Delays (ns) to the block above, from the operands and from their registers; and from the block below,
     to the block above and to the result."""
@@ -97,6 +103,17 @@ class Primitive:
         """Return the lowest bit of each block's product within a product of these widths, lowest first."""
         a, b = widths
         return self._places(b, a) if self.swaps_operands(widths) else self._places(a, b)
+
+    def adds_alone(self, widths: tuple[int, int], addend: int) -> bool:
+        """Return whether one block computes a product with an addend, and synthesis would take a block."""
+        bits = sum(widths)
+        fits = self.blocks(widths) == 1 and max(bits, addend + 1) < SUM_BITS
+        return self.adds and fits and bits >= self.least_bits
+
+    def chains(self, widths: tuple[int, int], addend: int) -> bool:
+        """Return whether several blocks compute a product with an addend by their cascade."""
+        places = self.places(widths)
+        return bool(self.shift) and len(places) > 1 and addend - places[-1] < SUM_BITS - 1
 
     def _places(self, first: int, second: int) -> tuple[int, ...]:
         a, b = (tuple(accumulate(parts[:-1], initial=0)) for parts in self.limbs((first, second)))
@@ -261,6 +278,7 @@ DSP48E2 = Primitive(
     pipelines=(Pipeline(1, 0.4, 0.0, 2.4), Pipeline(2, 0.4, 1.8, 0.5), Pipeline(3, 0.4, 1.3, 0.5)),
     least_bits=9,
     shift=17,
+    constants=True,
     cascades=(1.589, 1.657, 0.671, 0.592),
 )
 DSP48E1 = Primitive(

@@ -157,9 +157,11 @@ class BuildSearch(PreparedBuild):
         check_integers(formats.program, self.prepared.robot, options)
         self.progress(f"scheduling the {core} at an II of {ii}")
         built = KINDS[core].build(formats.program, self.device, options, formats.groups)
-        accelerator = self._accelerator(formats.program)
+        accelerator = self._accelerator(built.program)
         if options.fit is not None:
             built = self._fitted(built, accelerator.interface, options, options.fit)
+            accelerator = self._accelerator(built.program)
+        formats = replace(formats, program=built.program)
         return Scheduled(formats, sharing, accelerator, built, built.estimate(accelerator.interface))
 
     def _fitted(self, core: Core, interface: Interface, options: BuildOptions, share: float) -> Core:

@@ -16,13 +16,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from rbdhw.rtl.delay import register
-from rbdhw.target import Primitive
+from rbdhw.target import SUM_BITS, Primitive
 
 MOST_REGISTERS = 3
 """Registers of the operands, the product and the result."""
-
-SUM_BITS = 48
-"""The width of the sum in a block that adds."""
 
 # Ports and parameters of AMD's block that are not used, or never change.
 UNUSED_REGISTERS = tuple(
@@ -37,41 +34,72 @@ PREADDERS: dict[str, dict[str, str]] = {
 """Parameters without which an adder before the multiplier would be used."""
 
 
+@dataclass(frozen=True)
+class Signs:
+    """What a block computes without registers: ``a b + addend``, with other signs, and a constant."""
+
+    product: bool = False
+    """Whether the product is subtracted."""
+    addend: bool = False
+    """Whether the addend is subtracted. Only one block alone that adds constants can."""
+    constant: int = 0
+
+    @property
+    def mode(self) -> int:
+        """The operation of AMD's adder (UG579): Z + X, Z - X, -Z + X - 1 or -Z - X - 1.
+
+        Z is the addend, and X the product and the constant.
+        """
+        return (0b0000, 0b0011, 0b0001, 0b0010)[self.product + 2 * self.addend]
+
+    @property
+    def inner(self) -> int:
+        """The constant beside the product in AMD's adder."""
+        constant = self.constant + self.addend
+        return (-constant if self.product else constant) % (1 << SUM_BITS)
+
+    def apply(self, product: Any, addend: Any) -> Any:
+        """Return the sum of a product and an addend."""
+        first, second = (-addend if self.addend else addend), (-product if self.product else product)
+        return first + second + Const(self.constant)
+
+
+PLUS = Signs()
+
+
 def multiply_add(
-    m: Module, name: str, a: Any, b: Any, addend: Any, *, registers: int, primitive: Primitive | None
+    m: Module,
+    name: str,
+    a: Any,
+    b: Any,
+    addend: Any,
+    *,
+    registers: int,
+    primitive: Primitive | None,
+    signs: Signs = PLUS,
 ) -> Any:
-    """Return ``a b + addend``, ``registers`` cycles after the operands.
+    """Return ``a b + addend``, ``registers`` cycles after the operands; without registers with other signs.
 
     The addend must arrive :func:`addend_delay` cycles after the operands. ``name`` names the submodule.
     Without registers, a block that adds is named, too: synthesis would leave the addition to the fabric.
     """
-    if registers == 0 and primitive is not None and _chains(primitive, (len(a), len(b)), addend):
-        return chain(m, name, primitive, _ordered(primitive, a, b), addend, 0)
-    if registers == 0 and primitive is not None and _is_alone(primitive, a, b, addend):
+    widths, addend_bits = (len(a), len(b)), len(addend)
+    if registers == 0 and primitive is not None and primitive.chains(widths, addend_bits):
+        return chain(m, name, primitive, _ordered(primitive, a, b), addend, 0, signs)
+    if registers == 0 and primitive is not None and primitive.adds_alone(widths, addend_bits):
         first, second = _ordered(primitive, a, b)
-        bits = max(len(a) + len(b), len(addend) + (not addend.shape().signed)) + 1
-        return block(m, name, primitive, first, second, addend, 0).o[:bits].as_signed()
+        bits = max(sum(widths), addend_bits + (not addend.shape().signed), signs.constant.bit_length()) + 2
+        bits -= signs == PLUS
+        return block(m, name, primitive, first, second, addend, 0, signs=signs).o[:bits].as_signed()
     if registers == 0:
-        product = Signal(signed(len(a) + len(b)), name=f"{name}_product")
+        product = Signal(signed(sum(widths)), name=f"{name}_product")
         m.d.comb += product.eq(a * b)
-        return product + addend
-    widths, width = (len(a), len(b)), len(addend) + (not addend.shape().signed)
-    m.submodules[name] = unit = Multiplier(widths, width, registers, primitive)
+        return product + addend if signs == PLUS else signs.apply(product, addend)
+    m.submodules[name] = unit = Multiplier(
+        widths, addend_bits + (not addend.shape().signed), registers, primitive
+    )
     m.d.comb += [unit.a.eq(a), unit.b.eq(b), unit.addend.eq(addend)]
     return unit.o
-
-
-def _is_alone(primitive: Primitive, a: Any, b: Any, addend: Any) -> bool:
-    """Return whether one block computes a product with its addition, and synthesis would take a block."""
-    bits = len(a) + len(b)
-    fits = primitive.blocks((len(a), len(b))) == 1 and max(bits, len(addend) + 1) < SUM_BITS
-    return primitive.adds and fits and bits >= primitive.least_bits
-
-
-def _chains(primitive: Primitive, widths: tuple[int, int], addend: Any) -> bool:
-    """Return whether several blocks compute a product with its addition by their cascade."""
-    places = primitive.places(widths)
-    return bool(primitive.shift) and len(places) > 1 and len(addend) - places[-1] < SUM_BITS - 1
 
 
 def _ordered(primitive: Primitive, a: Any, b: Any) -> tuple[Any, Any]:
@@ -116,8 +144,8 @@ class Multiplier(wiring.Component):
         m = Module()
         if self.primitive is None:
             result = self._multiply(m)
-        elif self.registers < MOST_REGISTERS and _chains(
-            self.primitive, (len(self.a), len(self.b)), self.addend
+        elif self.registers < MOST_REGISTERS and self.primitive.chains(
+            (len(self.a), len(self.b)), len(self.addend)
         ):
             operands = _ordered(self.primitive, self.a, self.b)
             result = chain(m, "block", self.primitive, operands, self.addend, self.registers)
@@ -175,13 +203,20 @@ def _parts(operand: Any, widths: Sequence[int]) -> list[tuple[int, Any]]:
 
 
 def chain(
-    m: Module, name: str, primitive: Primitive, operands: tuple[Any, Any], addend: Any, registers: int
+    m: Module,
+    name: str,
+    primitive: Primitive,
+    operands: tuple[Any, Any],
+    addend: Any,
+    registers: int,
+    signs: Signs = PLUS,
 ) -> Any:
     """Return the sum of a product and an addend from blocks that add to the sum of the block below.
 
     The partial products are added from the lowest on. Each part of the addend is added with the first product
     at its place, before which the sum so far is shifted; the bits below are those of the result. One register
-    is that of the operands, and a second one, of the result, is in the fabric.
+    is that of the operands, and a second one, of the result, is in the fabric. Where the product is
+    subtracted, all blocks subtract what they do not have from below, so the first one takes the whole addend.
     """
     a, b = (_parts(operand, widths) for operand, widths in _limbs(primitive, operands))
     pairs = sorted(
@@ -196,11 +231,13 @@ def chain(
         begins = n == 0 or pairs[n - 1][0] != offset
         if begins and below is not None:
             bits.append(below.o[:shift])
-        part: Any = Const(0, 1)
-        if begins:
-            part = whole[offset:].as_signed() if offset == last else whole[offset : offset + shift]
-        inner = Chained(below, shifts=begins, adds=begins)
-        below = block(m, f"{name}_{i}_{k}", primitive, a[i][1], b[k][1], part, min(registers, 1), inner)
+        part, adds = Const(0, 1), begins and not (signs.product and n)
+        if adds:
+            all_of_it = offset == last or signs.product
+            part = whole[offset:].as_signed() if all_of_it else whole[offset : offset + shift]
+        inner = Chained(below, shifts=begins, adds=adds)
+        factors = a[i][1], b[k][1]
+        below = block(m, f"{name}_{i}_{k}", primitive, *factors, part, min(registers, 1), inner, signs)
     width = max(sum(map(len, operands)), len(addend) + (not addend.shape().signed)) + 1
     total = Cat(*bits, below.o)[:width].as_signed()
     return register(m, f"{name}_result", total, total.shape()) if registers > 1 else total
@@ -243,12 +280,14 @@ class DspBlock(wiring.Component):
         primitive: Primitive,
         registers: int,  # pipeline registers, 0 to 3; also the latency
         chained: Chained | None = None,  # the place in a cascade
+        signs: Signs = PLUS,
     ) -> None:
         self.primitive = primitive
         self.registers = registers
         self.chained = chained
+        self.signs = signs
         cascade = chained and (chained.below is None, chained.shifts, chained.adds)
-        self.variant = primitive.name, registers, cascade
+        self.variant = primitive.name, registers, cascade, signs
         a, b = primitive.ports
         adds = {"addend": In(signed(SUM_BITS))} if primitive.adds else {}
         if chained is not None:
@@ -270,11 +309,14 @@ class DspBlock(wiring.Component):
         used = {"CEA2": operand, "CEB2": operand, "CEM": product, "CEP": result}
         extended = Signal(signed(30), name="a_extended")
         m.d.comb += extended.eq(self.a)
-        # X and Y select the product, Z selects C; the block adds the three.
+        # X and Y select the product, Z selects C, W a constant; the block adds them.
         mode, cascade = 0b011_01_01, {}
+        if self.signs.inner and chained is None:
+            mode |= 0b10 << 7
+            cascade["p_RND"] = Const(self.signs.inner, SUM_BITS)
         if self.primitive.shift:
             above = Signal(SUM_BITS, name="cascade") if chained is None else self.above
-            cascade = {"i_PCIN": Const(0, SUM_BITS), "o_PCOUT": above}
+            cascade |= {"i_PCIN": Const(0, SUM_BITS), "o_PCOUT": above}
         if chained is not None and chained.below is not None:  # Z selects the block below, W selects C
             cascade["i_PCIN"] = self.below
             mode = (chained.adds * 0b11 << 7) | (0b101_01_01 if chained.shifts else 0b001_01_01)
@@ -296,7 +338,7 @@ class DspBlock(wiring.Component):
             i_C=self.addend,
             i_D=Const(0, 27 if kind == "DSP48E2" else 25),
             i_OPMODE=Const(mode, 9 if kind == "DSP48E2" else 7),
-            i_ALUMODE=Const(0, 4),
+            i_ALUMODE=Const(self.signs.mode, 4),
             i_INMODE=Const(0, 5),
             i_CARRYIN=Const(0, 1),
             i_CARRYINSEL=Const(0, 3),
@@ -339,12 +381,13 @@ def block(
     addend: Any,
     registers: int,
     chained: Chained | None = None,
+    signs: Signs = PLUS,
 ) -> DspBlock:
     """Return one multiplier block, whose output is ``registers`` cycles after operands that fit its ports.
 
     The block adds ``addend`` before the result's register; a block that cannot add ignores it.
     """
-    m.submodules[name] = unit = DspBlock(primitive, registers, chained)
+    m.submodules[name] = unit = DspBlock(primitive, registers, chained, signs)
     m.d.comb += [unit.a.eq(a), unit.b.eq(b)]
     if primitive.adds:
         m.d.comb += unit.addend.eq(addend)

@@ -16,7 +16,7 @@ from rbdhw.rtl.arithmetic import align, combine, cut, differ, half, scale, sign_
 from rbdhw.rtl.booth import BoothMultiplier
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.multiplexer import FAMILY
-from rbdhw.rtl.multiplier import addend_delay, multiply_add
+from rbdhw.rtl.multiplier import PLUS, Signs, addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.signature import BoundProgram, Signature
 from rbdhw.rtl.trigonometry import TrigonometryUnit
@@ -241,16 +241,38 @@ class RegionModule(wiring.Component):
         )
         registers = self._bound.registers.get(unit.resource, 0)
         primitive = self._primitive
-        rounding = self._rounding(m, unit, addend_delay(registers, (len(a), len(b)), primitive), name, phase)
-        result = multiply_add(m, name, a, b, rounding, registers=registers, primitive=primitive)
+        addend, signs_of_sum, dropped = self._block_sum(unit)
+        if addend is None:
+            later = addend_delay(registers, (len(a), len(b)), primitive)
+            addend = self._rounding(m, unit, later, name, phase)
+        result = multiply_add(
+            m, name, a, b, addend, registers=registers, primitive=primitive, signs=signs_of_sum
+        )
         full = Signal.like(result, name=f"{name}_rounded")
         m.d.comb += full.eq(result)
         signs: dict[int, Any] = {}
         for value in self._results(unit):
             operation = self._shared_operation(value)
+            if dropped is not None:
+                operation = replace(operation, drop=dropped)
             m.d.comb += self._tap(Tap(value, 0)).eq(cut(full, operation)[0])
             signs[value] = sign_bits(full, operation)
         return signs
+
+    def _block_sum(self, unit: Unit) -> tuple[Any, Signs, int | None]:
+        """Return what a block adds to its product, with the signs, and the bits to be dropped of the sum.
+
+        The addend and the bits are None where the block computes a product alone.
+        """
+        index = next(iter(unit.steps.values()))
+        total = self._bound.block_sum(self._program, index)
+        if total is None:
+            return None, PLUS, None
+        value = self._tap(self._bound.tap(total.addend.value, self._bound.starts[index]))
+        zeros = Const(total.constant if total.below else 0, total.place)
+        constant = 0 if total.below else total.constant
+        addend = Cat(zeros, align(value, total.addend)).as_signed()
+        return addend, Signs(total.subtracts, total.addend.negative, constant), total.drop
 
     def _rounding(self, m: Module, unit: Unit, later: int, name: str, phase: Any) -> Any:
         """Return the rounding constant ``later`` cycles after the operands."""
@@ -264,7 +286,7 @@ class RegionModule(wiring.Component):
         """Return the values that a unit computes; twins are represented by the first."""
         bound = self._bound
         values = (value for index in unit.steps.values() for value in bound.steps[index].results)
-        return list(dict.fromkeys(bound.group(value)[0] for value in values))
+        return list(dict.fromkeys(bound.group(value)[0] for value in values if value not in bound.absorbed))
 
     def _reciprocal(self, m: Module, unit: Unit, name: str) -> dict[int, Any]:
         """Build a reciprocal unit with its operand and shift selected by slot; return late overflows."""
@@ -294,7 +316,7 @@ class RegionModule(wiring.Component):
         operation = self._source.operation(index)
         factors = self._operands(index)
         if operation.kind is Kind.SCALE:
-            (value,) = self._bound.steps[index].results
+            value = self._bound.steps[index].results[0]
             twins = (self._program.operations[twin] for twin in self._bound.group(value))
             width = max(twin.constant.bit_length() for twin in twins) + 1
             factors.append(Const(operation.constant, signed(width)))

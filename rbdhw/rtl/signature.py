@@ -110,7 +110,7 @@ class BoundProgram:
         bound = self.bound
         values: dict[Region, list[int]] = defaultdict(list)
         for value in sorted(bound.ready):
-            if value == bound.group(value)[0]:
+            if value == bound.group(value)[0] and value not in bound.absorbed:
                 values[bound.hosts[value]].append(value)
         units: dict[Region, list[Unit]] = defaultdict(list)
         for unit in bound.units:
@@ -148,7 +148,8 @@ class BoundProgram:
 
     def _read(self, steps: tuple[int, ...]) -> Iterator[Tap]:
         for index in steps:
-            for operand in self.operation(index).operands:
+            total = self.bound.block_sum(self.program, index)
+            for operand in (*self.operation(index).operands, *((total.addend,) if total else ())):
                 if self.program.operations[operand.value].kind is not Kind.CONSTANT:
                     yield self.bound.tap(operand.value, self.bound.starts[index])
 

@@ -10,11 +10,13 @@ each other every ``ii / n`` cycles.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+from rbdhw.fixed.block_sum import BlockSum
+from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group
 from rbdhw.scalar import Region
 
@@ -44,7 +46,8 @@ class Time:
 class Step:
     """One operation to schedule."""
 
-    # Indices of the program's values (without constants).
+    # Indices of the program's values (without constants). A step with a product and a sum computes both in a
+    # block.
     results: tuple[int, ...]
     operands: tuple[int, ...]
     region: Region
@@ -56,6 +59,12 @@ class Step:
     delay: float
     registered: bool = False  # whether the step starts with its cycle, on operands from registers
     limbs: int = 1  # the number of limbs that take turns with each result; 1 without twins
+
+
+def pairs_in_blocks(steps: Iterable[Step]) -> list[tuple[int, int]]:
+    """Return the products and sums that steps in blocks compute together."""
+    found = (step.results for step in steps if step.resource in MULTIPLIERS)
+    return [(results[0], results[1]) for results in found if len(results) > 1]
 
 
 @dataclass(frozen=True)
@@ -157,6 +166,16 @@ class Bound:
     @cached_property
     def producer(self) -> dict[int, int]:
         return {value: index for index, step in enumerate(self.steps) for value in step.results}
+
+    @cached_property
+    def absorbed(self) -> dict[int, int]:
+        """The products that no signal has, because their blocks add to them, with the sums."""
+        return dict(pairs_in_blocks(self.steps))
+
+    def block_sum(self, program: Program, index: int) -> BlockSum | None:
+        """Return the sum that the block of a step's product computes; None if it adds nothing."""
+        product, *totals = self.steps[index].results
+        return BlockSum.of(program, product, *totals) if product in self.absorbed else None
 
     @cached_property
     def late(self) -> dict[int, int]:

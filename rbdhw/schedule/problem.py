@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rbdhw.delays import Delays, Pipeline, Product, select_levels
-from rbdhw.fixed.program import Kind, Operation, Program, room_for_half
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, room_for_half
 from rbdhw.fixed.reciprocal import DIGIT, FINE
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
@@ -310,5 +310,10 @@ def _entry_of_angle(program: Program, delays: Delays, sharing: int) -> float:
 
 
 def _variables(program: Program, operation: Operation) -> tuple[int, ...]:
-    values = dict.fromkeys(operand.value for operand in operation.operands)
+    return read_values(program, operation.operands)
+
+
+def read_values(program: Program, operands: Iterable[Operand]) -> tuple[int, ...]:
+    """Return the values that operands read, without constants."""
+    values = dict.fromkeys(operand.value for operand in operands)
     return tuple(v for v in values if program.operations[v].kind is not Kind.CONSTANT)

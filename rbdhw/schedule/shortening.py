@@ -17,8 +17,9 @@ from collections.abc import Collection, Iterable, Sequence
 from graphlib import TopologicalSorter
 from typing import NamedTuple
 
+from rbdhw.fixed.program import Program
 from rbdhw.graph.twins import Group, delays
-from rbdhw.schedule.model import Problem, Resource, Schedule, Step, Time
+from rbdhw.schedule.model import Bound, Problem, Resource, Schedule, Step, Time
 
 PICOSECONDS = 1000
 """Picoseconds in a nanosecond."""
@@ -104,7 +105,7 @@ class Network:
         self.room = [
             0
             if any(s.registered for s in members)
-            else max(0, period - max(_picoseconds(s.setup) for s in members))
+            else max(0, period - max(picoseconds(s.setup) for s in members))
             for members in steps
         ]
         self.pools = [None if s.resource is None else _pool(problem, s) for s, *_ in steps]
@@ -125,15 +126,15 @@ class Network:
             for j in dict.fromkeys(producer[value] for value in step.operands if value in producer):
                 maker, earlier = position_of[j]
                 made = self.problem.steps[j]
-                after = (made.latency + earlier - later) * self.cycle + _picoseconds(made.delay)
+                after = (made.latency + earlier - later) * self.cycle + picoseconds(made.delay)
                 self.before[user].append(Dependence(maker, after, made.latency > 0))
                 self.after[maker].append(Dependence(user, after, made.latency > 0))
 
     def retime(self, g: int, was: Step, step: Step) -> None:
         """Give a group, whose steps take the time of ``was``, the time of another step."""
-        later = (step.latency - was.latency) * self.cycle + _picoseconds(step.delay) - _picoseconds(was.delay)
+        later = (step.latency - was.latency) * self.cycle + picoseconds(step.delay) - picoseconds(was.delay)
         self.length[g] += step.latency - was.latency
-        self.room[g] = 0 if step.registered else max(0, self.cycle - 1 - _picoseconds(step.setup))
+        self.room[g] = 0 if step.registered else max(0, self.cycle - 1 - picoseconds(step.setup))
         self.after[g] = [
             Dependence(user, after + later, step.latency > 0) for user, after, _ in self.after[g]
         ]
@@ -199,6 +200,24 @@ class Network:
             if any(not taken.isdisjoint(self.problem.steps[i].operands) for i in group)
         )
         return min((starts[g] // self.cycle for g in users), default=0)
+
+
+def latest_ends(program: Program, bound: Bound, later: int, network: Network) -> list[int]:
+    """Return the cycle by which each group must end if functions may take some cycles longer."""
+    last = max(bound.latency.values())
+    needed: dict[int, int] = {}
+    for function, words in program.outputs.items():
+        for word in words:
+            needed[word.value] = min(needed.get(word.value, last), bound.latency[function])
+    return [
+        later
+        + min(
+            needed.get(value, last) + delays[-1] - delay
+            for i, delay in zip(group, delays, strict=True)
+            for value in bound.steps[i].results
+        )
+        for group, delays in zip(network.groups, network.delays, strict=True)
+    ]
 
 
 class StartSearch:
@@ -357,7 +376,7 @@ def _pool(problem: Problem, step: Step) -> SharedUnits:
     return SharedUnits(step.resource, step.limbs, problem.ii // step.limbs, problem.limit(step))
 
 
-def _picoseconds(nanoseconds: float) -> int:
+def picoseconds(nanoseconds: float) -> int:
     """Return a delay in picoseconds, rounded up."""
     return math.ceil(nanoseconds * PICOSECONDS - ROUNDING)
 

@@ -237,9 +237,14 @@ def _product_luts(
     checks: set[tuple[int, int]] = set()
     for index in unit.steps.values():
         operation = _operation(program, bound, index)
-        drops.add(operation.drop)
+        drop = operation.drop
+        total = bound.block_sum(program, index)
+        if total is not None:
+            operation, drop = program.operations[bound.steps[index].results[1]], total.drop
+            full = max(full, total.place + total.aligned + 1)
+        drops.add(drop)
         if operation.checked:
-            checks.add((operation.drop, operation.format.width))
+            checks.add((drop, operation.format.width))
     rounded = max(full - max(min(drops) - 1, 0), 0) if max(drops) else 0
     luts += rounded * (fabric.constant_addend if len(drops) == 1 else 1.0)
     return luts + sum(fabric.check(full - drop - width + 1) for drop, width in checks)

@@ -26,6 +26,7 @@ from rbdhw.estimate.calibration import weigh
 from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
+from rbdhw.fixed.block_sum import widen_products
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
 from rbdhw.options.build import LOOP, BuildOptions, CoreName
@@ -33,8 +34,9 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
 from rbdhw.schedule.binding import bind
+from rbdhw.schedule.block_sums import add_in_blocks, latest_moments
 from rbdhw.schedule.list_scheduler import schedule
-from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Resource, Schedule
+from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Resource, Schedule, pairs_in_blocks
 from rbdhw.schedule.problem import clock_of, problem, sized_for
 from rbdhw.schedule.shortening import Network
 from rbdhw.schedule.twins import shareable
@@ -68,6 +70,7 @@ class PipelineCore(Core):
     schedule: Bound
     # If limbs can share hardware, the cost of the core with sharing (`on`) and without (`off`).
     costs: Mapping[str, CoreCost] = field(default_factory=dict)
+    given: Program | None = None  # the program before its sums moved into blocks, if they did
 
     name: ClassVar[CoreName] = "pipeline"
     estimated_as: ClassVar[str] = "pipeline"
@@ -111,8 +114,11 @@ class PipelineCore(Core):
         Raises InputError if the clock is too fast.
         """
         required = options.share_limbs == "on"
-        alone = schedule_pipeline(program, device, options)
         groups = shareable(program, twins)
+        if options.least_ii == 1 and device.primitive.adds:
+            task = _problem(program, device, options, ())
+            return cls._adding_in_blocks(program, device, options, task)
+        alone = schedule_pipeline(program, device, options)
         if not groups:
             return cls(program, device, alone)
         try:
@@ -125,12 +131,31 @@ class PipelineCore(Core):
         less = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
         return cls(program, device, shared if less or required else alone, costs)
 
+    @classmethod
+    def _adding_in_blocks(
+        cls, program: Program, device: Target, options: BuildOptions, task: Problem
+    ) -> Self:
+        """Schedule a program at an interval of 1, with sums in the blocks of products, which keep all bits.
+
+        First those sums move that make results earlier, then all others that make none later.
+        """
+        soonest = add_in_blocks(program, task, device)
+        bound = bind(program, soonest, schedule(soonest), device.memory_stages)
+        added = add_in_blocks(program, task, device, latest_moments(program, soonest, bound))
+        wide = widen_products(program, pairs_in_blocks(added.steps))
+        return cls(wide, device, _bound(wide, device, options, added), given=program)
+
     def with_fewer_blocks(self, options: BuildOptions, blocks: int) -> Self:
-        program, device = self.program, self.device
+        program, device = self.given or self.program, self.device
         task = _problem(program, device, options, self.schedule.twins)
+        bound = self.schedule if self.given is None else _bound(program, device, options, task)
         sized = sized_for(program, device, options.least_ii, _longer(options))
-        tabled = use_tables(program, task, self.schedule, sized, blocks)
-        return self if tabled is None else replace(self, schedule=_bound(program, device, options, tabled))
+        tabled = use_tables(program, task, bound, sized, blocks)
+        if tabled is None:
+            return self
+        if self.given is None:
+            return replace(self, schedule=_bound(program, device, options, tabled))
+        return self._adding_in_blocks(program, device, options, tabled)
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:

@@ -16,7 +16,7 @@ from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Step
 from rbdhw.schedule.problem import limited
 from rbdhw.schedule.shift_add import constant_adders
-from rbdhw.schedule.shortening import Network
+from rbdhw.schedule.shortening import Network, latest_ends
 from rbdhw.target import Target
 
 MOST_REGISTERS, MOST_LEVELS = 2, 3
@@ -51,7 +51,7 @@ def use_tables(program: Program, task: Problem, bound: Bound, device: Target, bl
     if sum(product.blocks for product in products.values()) < blocks:
         return None
     for later in count():
-        move = cache(partial(_move, task, products, partial(_ends, program, bound, later), blocks))
+        move = cache(partial(_move, task, products, partial(latest_ends, program, bound, later), blocks))
         if move(prices[-1]) is not None:
             break
     least = bisect_left(prices[:-1], True, key=lambda price: move(price) is not None)
@@ -94,24 +94,6 @@ def _ways(program: Program, group: Group, step: Step, delays: Delays, period: fl
         stages[0] += delays.choice(len(group), rows.wide) + delays.select
         if max(levels) <= MOST_LEVELS and max(stages) <= period:
             yield replace(alone, setup=stages[0], latency=registers, delay=stages[-1])
-
-
-def _ends(program: Program, bound: Bound, later: int, network: Network) -> list[int]:
-    """Return the cycle by which each group must end if functions may take some cycles longer."""
-    last = max(bound.latency.values())
-    needed: dict[int, int] = {}
-    for function, words in program.outputs.items():
-        for word in words:
-            needed[word.value] = min(needed.get(word.value, last), bound.latency[function])
-    return [
-        later
-        + min(
-            needed.get(value, last) + delays[-1] - delay
-            for i, delay in zip(group, delays, strict=True)
-            for value in bound.steps[i].results
-        )
-        for group, delays in zip(network.groups, network.delays, strict=True)
-    ]
 
 
 def _move(

@@ -1,4 +1,4 @@
-// A model for simulation of the DSP block of AMD's 7 series, as far as rbdhw uses it (UG479): P = C + A B
+// A model for simulation of the DSP block of AMD's 7 series, as far as rbdhw uses it (UG479): P = C + A B or C - A B
 // with one register of the operands, the product and the result each, or none; no cascades, no pre-adder.
 // Synthesis needs no part of it.
 module DSP48E1 #(
@@ -47,7 +47,7 @@ module DSP48E1 #(
     wire signed [42:0] product = a * b;
     wire signed [42:0] x_and_y = MREG != 0 ? product_register : product;
     wire signed [47:0] extended = x_and_y;
-    wire [47:0] result = C + extended;
+    wire [47:0] result = ALUMODE[0] ? C - extended : C + extended;
     assign P = PREG != 0 ? result_register : result;
 
     always @(posedge CLK) begin
@@ -59,8 +59,8 @@ module DSP48E1 #(
         else if (CEM) product_register <= product;
         if (RSTP) result_register <= 0;
         else if (CEP) result_register <= result;
-        if (OPMODE != 7'b0110101 || ALUMODE != 0 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
-            $fatal(1, "DSP48E1: the model knows no other operation than C + A B");
+        if (OPMODE != 7'b0110101 || ALUMODE != 0 && ALUMODE != 4'b0011 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
+            $fatal(1, "DSP48E1: the model knows no other operation than C + A B and C - A B");
     end
 
     initial

@@ -1,6 +1,6 @@
-// A model for simulation of the DSP block of AMD's UltraScale and UltraScale+, as far as rbdhw uses it (UG579): P = C + A B
-// with one register of the operands, the product and the result each, or none; or P = C + PCIN + A B and the same without C or
-// with PCIN shifted by 17 bits, if it is in a cascade; no pre-adder.
+// A model for simulation of the DSP block of AMD's UltraScale and UltraScale+, as far as rbdhw uses it (UG579): P = Z + W + A B
+// with one register of the operands, the product and the result each, or none. Z is C, or PCIN, which may be shifted by 17 bits;
+// W is 0, C or RND. ALUMODE may negate Z, the rest or both; no pre-adder.
 // Synthesis needs no part of it.
 module DSP48E2 #(
     parameter integer AREG = 1,
@@ -22,6 +22,7 @@ module DSP48E2 #(
     parameter AMULTSEL = "A",
     parameter BMULTSEL = "B",
     parameter PREADDINSEL = "A",
+    parameter [47:0] RND = 0,
     parameter USE_MULT = "MULTIPLY",
     parameter USE_PATTERN_DETECT = "NO_PATDET",
     parameter USE_SIMD = "ONE48"
@@ -52,9 +53,11 @@ module DSP48E2 #(
     wire signed [44:0] product = a * b;
     wire signed [44:0] x_and_y = MREG != 0 ? product_register : product;
     wire signed [47:0] extended = x_and_y;
-    wire [47:0] w = OPMODE[8:7] == 2'b11 ? C : 0;
+    wire [47:0] w = OPMODE[8:7] == 2'b11 ? C : OPMODE[8] ? RND : 0;
     wire [47:0] z = OPMODE[6:4] == 3'b011 ? C : OPMODE[6] ? {{17{PCIN[47]}}, PCIN[47:17]} : PCIN;
-    wire [47:0] result = w + z + extended;
+    wire [47:0] other = w + extended;
+    wire [47:0] sum = (ALUMODE[0] ? ~z : z) + other;
+    wire [47:0] result = ALUMODE[1] ? ~sum : sum;
     assign P = PREG != 0 ? result_register : result;
     assign PCOUT = P;
 
@@ -67,8 +70,8 @@ module DSP48E2 #(
         else if (CEM) product_register <= product;
         if (RSTP) result_register <= 0;
         else if (CEP) result_register <= result;
-        if (OPMODE[3:0] != 4'b0101 || !(OPMODE[8:4] == 5'b00011 || OPMODE[7] == OPMODE[8] && OPMODE[5:4] == 2'b01) || ALUMODE != 0 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
-            $fatal(1, "DSP48E2: the model knows no other operation than sums of C, PCIN and A B");
+        if (OPMODE[3:0] != 4'b0101 || !(OPMODE[7:4] == 4'b0011 || OPMODE[7] == OPMODE[8] && OPMODE[5:4] == 2'b01) || ALUMODE[3:2] != 0 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
+            $fatal(1, "DSP48E2: the model knows no other operation than sums of C, PCIN, RND and A B");
     end
 
     initial

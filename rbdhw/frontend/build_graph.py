@@ -31,6 +31,7 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.passes.balance import balance
 from rbdhw.passes.factor import factor
 from rbdhw.passes.prune import prune
+from rbdhw.passes.signs import turn_differences
 from rbdhw.progress import Progress, silent, within
 from rbdhw.protocol import FUNCTIONS
 from rbdhw.remarks import subject, warn
@@ -255,8 +256,8 @@ def trace_accelerator(model: Model, functions: Sequence[str]) -> Graph:
 
 @seldom_collect()
 def optimise(graph: Graph, delays: Delays) -> Graph:
-    """Return the graph after the passes: common factors factored out, sums balanced by arrival time."""
-    graph = prune(balance(factor(graph), operation_delay(delays)))
+    """Return the graph after the passes: common factors factored out, sums balanced by arrival time, signs."""
+    graph = turn_differences(prune(balance(factor(graph), operation_delay(delays))))
     check(graph)
     return graph
 

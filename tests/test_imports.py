@@ -67,7 +67,7 @@ MAY_IMPORT = {
     "domain": (
         "errors remarks runtime arrays protocol robot golden dynamics.integration dynamics.joint fixed.lower"
     ),
-    "schedule": f"errors scalar graph delays target {FORMATS} fixed.step_program",
+    "schedule": f"errors scalar graph delays target {FORMATS} fixed.block_sum fixed.step_program",
     "rtl": (
         "errors verilog_names runtime registers.map model.interface scalar header arrays protocol delays "
         f"target {FORMATS} fixed.single_precision {ROLLOUTS} fixed.scaled fixed.solver fixed.normal "
@@ -90,8 +90,8 @@ MAY_IMPORT = {
     ),
     "cores": (
         "errors remarks progress options delays target arrays protocol solving scalar robot graph passes "
-        f"frontend {FORMATS} {ROLLOUTS} {SOLVER} fixed.fusion fixed.step_program model.interface domain "
-        "quantize design.entries schedule rtl estimate"
+        f"frontend {FORMATS} {ROLLOUTS} {SOLVER} fixed.block_sum fixed.fusion fixed.step_program "
+        "model.interface domain quantize design.entries schedule rtl estimate"
     ),
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (

@@ -161,7 +161,8 @@ class BuildSearch(PreparedBuild):
         if options.fit is not None:
             built = self._fitted(built, accelerator.interface, options, options.fit)
             accelerator = self._accelerator(built.program)
-        formats = replace(formats, program=built.program)
+        if built.program is not formats.program:
+            formats = replace(formats, program=built.program)
         return Scheduled(formats, sharing, accelerator, built, built.estimate(accelerator.interface))
 
     def _fitted(self, core: Core, interface: Interface, options: BuildOptions, share: float) -> Core:

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Kind, Operand, Operation, Program
-from rbdhw.target import SUM_BITS, Primitive
 
 PRODUCTS = (Kind.MULTIPLY, Kind.SCALE)
 
 
 @dataclass(frozen=True)
 class BlockSum:
-    """A sum of a product ``a b`` and an addend, of which bits are dropped once: ``± a b ± c + constant``.
+    """A sum of a product and an addend, of which bits are dropped once: ``± a b ± c + constant``.
 
-    The product rounds ``d`` bits away, and the sum cuts ``k`` more and rounds ``s``. Cuts round down, so a cut
-    of a cut is one of all bits: for a product that is added,
+    The product rounds ``d`` bits away, and the sum cuts ``k`` more and rounds ``s``. Cuts round down, so two
+    in a row are one of all their bits: for a product that is added,
 
         ((a b + half_d >> d + k) + c + half_s) >> s = (a b + half_d + (c + half_s) 2^(d + k)) >> d + k + s,
 
@@ -62,16 +61,6 @@ class BlockSum:
     def below(self) -> bool:
         """Whether the constant fits into the zeros below an addend that is added."""
         return not self.addend.negative and self.constant < 1 << self.place
-
-    def fits(self, primitive: Primitive, widths: tuple[int, int]) -> bool:
-        """Return whether the blocks of a product with these operands compute the sum, too."""
-        addend = self.place + self.aligned
-        if self.constant.bit_length() > SUM_BITS - 2:
-            return False
-        if primitive.adds_alone(widths, addend):
-            return self.below or primitive.constants
-        whole = not self.subtracts or addend < SUM_BITS - 1
-        return self.below and whole and primitive.chains(widths, addend)
 
 
 def _half(drop: int) -> int:

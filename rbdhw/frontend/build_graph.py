@@ -256,7 +256,7 @@ def trace_accelerator(model: Model, functions: Sequence[str]) -> Graph:
 
 @seldom_collect()
 def optimise(graph: Graph, delays: Delays) -> Graph:
-    """Return the graph after the passes: common factors factored out, sums balanced by arrival time, signs."""
+    """Return the graph after the passes: common factors, balanced sums, and signs of results."""
     graph = turn_differences(prune(balance(factor(graph), operation_delay(delays))))
     check(graph)
     return graph

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rbdhw.fixed.block_sum import block_sums
+from rbdhw.fixed.block_sum import BlockSum, block_sums
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Step
 from rbdhw.schedule.problem import limited, read_values
 from rbdhw.schedule.shortening import Network, latest_ends, picoseconds
-from rbdhw.target import Target
+from rbdhw.target import SUM_BITS, Primitive, Target
 
 NEVER: Mapping[int, int] = {}
 
@@ -73,12 +73,23 @@ def _choices(program: Program, task: Problem, device: Target) -> dict[int, list[
             made, summed = step_of[product], step_of[value]
             if made.resource not in MULTIPLIERS or task.registers.get(made.resource, 0):
                 continue
-            if total.fits(device.primitive, _widths(program, product)):
+            if _fits(total, device.primitive, _widths(program, product)):
                 both = dict.fromkeys((*made.operands, *read_values(program, (total.addend,))))
                 delay = made.delay + summed.delay - summed.setup  # with what the readers of the sum add
                 way = replace(made, results=(product, value), operands=tuple(both), delay=delay)
                 choices[value].append(replace(way, region=summed.region))
     return choices
+
+
+def _fits(total: BlockSum, primitive: Primitive, widths: tuple[int, int]) -> bool:
+    """Return whether the blocks of a product with these operands compute a sum, too."""
+    addend = total.place + total.aligned
+    if total.constant.bit_length() > SUM_BITS - 2:
+        return False
+    if primitive.adds_alone(widths, addend):
+        return total.below or primitive.constants
+    whole = not total.subtracts or addend < SUM_BITS - 1
+    return total.below and whole and primitive.chains(widths, addend)
 
 
 def _widths(program: Program, product: int) -> tuple[int, int]:

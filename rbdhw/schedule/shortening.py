@@ -73,17 +73,22 @@ def shorten(problem: Problem, known: Schedule) -> Schedule:
 
 
 def _shortest(network: Network, known: Schedule, soonest: int, *, keep_ends: bool) -> Schedule:
-    """Return the shortest schedule from a binary search for the last result's cycle, or ``known``."""
+    """Return the shortest schedule from a binary search for the last result's cycle, or ``known``.
+
+    Where ends may change, it begins with the soonest: deadlines that leave no choice are often met where
+    later ones are not.
+    """
     best, ends = known, network.ends(known)
     highest = max(ends, default=0)
+    middle = (soonest + highest) // 2 if keep_ends else soonest
     while soonest < highest:
-        middle = (soonest + highest) // 2
         shorter = StartSearch(network, [min(end, middle) if keep_ends else middle for end in ends]).run()
         if shorter is None:
             soonest = middle + 1
         else:
             best, ends = shorter, network.ends(shorter)
             highest = max(ends)
+        middle = (soonest + highest) // 2
     return best
 
 

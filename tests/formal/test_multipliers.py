@@ -42,7 +42,7 @@ class ProductHarness(Elaboratable):
         self.products = [Signal(signed(bits), name=f"product_{k}") for k in range(count)]
         self.ports = [self.a, self.b, self.addend, *self.products]
 
-    def block(self, m, name, primitive, a, b, addend, _registers, chained=None):
+    def block(self, m, name, primitive, a, b, addend, _registers, chained=None, _signs=None):
         """Stand in for :func:`rbdhw.rtl.multiplier.block`; a block of a cascade adds as AMD UG579 says."""
         self.operands[tuple(map(int, re.findall(r"\d+", name)))] = a, b
         product = self.products[len(self.operands) - 1]

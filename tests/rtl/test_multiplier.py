@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from rbdhw.rtl.multiplier import Multiplier, addend_delay, multiply_add
+from rbdhw.rtl.multiplier import PLUS, Multiplier, Signs, addend_delay, multiply_add
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS, target
 from rbdhw.verilator.simulator import Harness, make_simulator
@@ -54,6 +54,22 @@ def test_the_portable_multiplier_equals_integers(widths, addend, registers):
     Simulation(unit).run(testbench)
 
 
+CONSTANTS = tuple(
+    Signs(product, addend, constant)
+    for product, addend, constant in [(False, False, 5), (True, False, 9), (False, True, 0), (True, True, 77)]
+)
+SIGNS = (PLUS, Signs(product=True), *CONSTANTS)
+
+
+def fitting(primitive, signs):
+    """Return the inputs, by number, that blocks without registers take with these signs."""
+    if signs == PLUS:
+        return range(5)
+    if signs.addend or signs.constant or not primitive.shift:
+        return range(3 if primitive.adds else 0)
+    return range(5)
+
+
 class Comparison(wiring.Component):
     """Multipliers in every device's block beside portable ones.
 
@@ -85,7 +101,10 @@ class Comparison(wiring.Component):
                 broad = random[:32], random[30:48], random[60:96]
                 inputs = (small, wide, turned, large, broad)
                 pairs += [self._pair(m, primitive, registers, numbers) for numbers in inputs]
-            pairs += [self._unregistered(m, primitive, k, numbers) for k, numbers in enumerate(inputs)]
+            for signs in (PLUS, Signs(product=True), *(CONSTANTS if primitive.constants else ())):
+                pairs += [
+                    self._unregistered(m, primitive, k, inputs[k], signs) for k in fitting(primitive, signs)
+                ]
         # Nothing is compared before the registers are filled.
         filled = Signal(range(5))
         with m.If(filled < 4):
@@ -112,12 +131,14 @@ class Comparison(wiring.Component):
             results.append(unit.o)
         return results
 
-    def _unregistered(self, m, primitive, k, inputs):
+    def _unregistered(self, m, primitive, k, inputs, signs):
         """Return the sums of a product without registers by a device's block, and in portable RTL."""
-        numbers, name = [value.as_signed() for value in inputs], f"{primitive.name}_{k}"
+        numbers = [value.as_signed() for value in inputs]
+        name = f"{primitive.name}_{k}_{SIGNS.index(signs)}"
         kinds = {name: primitive, f"portable_{name}": None}
         return [
-            multiply_add(m, prefix, *numbers, registers=0, primitive=kind) for prefix, kind in kinds.items()
+            multiply_add(m, prefix, *numbers, registers=0, primitive=kind, signs=signs)
+            for prefix, kind in kinds.items()
         ]
 
 
@@ -129,9 +150,9 @@ def test_every_block_equals_the_portable_multiplier(tmp_path):
     text = to_verilog(Comparison())
     for primitive in PRIMITIVES:
         blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))
-        unregistered = 3 if primitive.adds else 0
-        if primitive.shift:
-            unregistered += sum(primitive.blocks(widths) for widths in ((32, 32), (32, 18)))
+        one = 3 if primitive.adds else 0
+        several = sum(primitive.blocks(widths) for widths in ((32, 32), (32, 18))) if primitive.shift else 0
+        unregistered = 2 * (one + several) + one * len(CONSTANTS) * primitive.constants
         assert count(text, rf"\b{primitive.name} #\(") == 3 * (1 + blocks) + unregistered
     (tmp_path / "accelerator.v").write_text(text)
     executable = make_simulator(tmp_path, None, Harness({"main.cpp": HARNESS}))

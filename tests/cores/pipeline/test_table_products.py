@@ -12,6 +12,7 @@ from rbdhw.options.build import BuildOptions
 from rbdhw.pipeline import plan_build
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.schedule.binding import bind
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import MULTIPLIERS, Schedule, Time
 from rbdhw.schedule.problem import problem, sized_for
@@ -134,9 +135,10 @@ def test_products_of_several_slots_stay():
 
 
 def test_the_verifier_refuses_a_product_in_tables_that_starts_late_or_is_used_early():
-    _, core = built()
-    task = problem(core.program, core.device, None, 1)
-    tabled = use_tables(core.program, task, core.schedule, sized_for(core.program, core.device, 1), 10)
+    program, device = built()[1].given, built()[1].device
+    task = problem(program, device, None, 1)
+    bound = bind(program, task, schedule(task), device.memory_stages)
+    tabled = use_tables(program, task, bound, sized_for(program, device, 1), 10)
     plan = schedule(tabled)
     verify(tabled, plan)
     product = next(i for i, step in enumerate(tabled.steps) if step.resource is None and step.latency)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rbdhw.fixed.block_sum import BlockSum, block_sums
-from rbdhw.fixed.program import Kind, Program
+from rbdhw.fixed.program import INTEGER_BITS, Kind, Program
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Step
 from rbdhw.schedule.problem import limited, read_values
 from rbdhw.schedule.shortening import Network, latest_ends, picoseconds
@@ -88,8 +88,10 @@ def _fits(total: BlockSum, primitive: Primitive, widths: tuple[int, int]) -> boo
         return False
     if primitive.adds_alone(widths, addend):
         return total.below or primitive.constants
-    whole = not total.subtracts or addend < SUM_BITS - 1
-    return total.below and whole and primitive.chains(widths, addend)
+    # Blocks that subtract take the whole addend below; the model's integers hold the sum.
+    most = SUM_BITS if total.subtracts else INTEGER_BITS
+    fits = addend < most - 1 and sum(widths) < INTEGER_BITS
+    return total.below and fits and primitive.chains(widths, addend)
 
 
 def _widths(program: Program, product: int) -> tuple[int, int]:

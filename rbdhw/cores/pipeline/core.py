@@ -113,11 +113,11 @@ class PipelineCore(Core):
 
         Raises InputError if the clock is too fast.
         """
-        required = options.share_limbs == "on"
-        groups = shareable(program, twins)
         if options.least_ii == 1 and device.primitive.adds:
             task = _problem(program, device, options, ())
             return cls._adding_in_blocks(program, device, options, task)
+        required = options.share_limbs == "on"
+        groups = shareable(program, twins)
         alone = schedule_pipeline(program, device, options)
         if not groups:
             return cls(program, device, alone)

@@ -11,7 +11,7 @@ from rbdhw.domain.bounds import Domain, with_task_bounds
 from rbdhw.domain.overrides import Overrides
 from rbdhw.frontend.algorithms import AlgorithmChoice
 from rbdhw.frontend.alternatives import Algorithms
-from rbdhw.frontend.build_graph import Model, optimise, prepare, trace_accelerator
+from rbdhw.frontend.build_graph import Model, accelerator_graph, prepare
 from rbdhw.graph.graph import Graph
 from rbdhw.graph.sweeps import Sweeps
 from rbdhw.graph.twins import Twins
@@ -58,7 +58,7 @@ class Prepared:
 
     def traced(self, functions: Sequence[str], delays: Delays) -> Prepared:
         """Return the same with the graph of some functions, by the chosen algorithms."""
-        return replace(self, graph=optimise(trace_accelerator(self.model, functions), delays))
+        return replace(self, graph=accelerator_graph(self.model, functions, delays))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def prepare_graph(
         domain = add_inverse_bounds(domain, source, options)
     domain = with_task_bounds(domain, source, overrides, functions)
     progress("tracing")
-    return Prepared(model, domain, optimise(trace_accelerator(model, functions), delays))
+    return Prepared(model, domain, accelerator_graph(model, functions, delays))
 
 
 class Cache:

@@ -256,10 +256,15 @@ def trace_accelerator(model: Model, functions: Sequence[str]) -> Graph:
 
 @seldom_collect()
 def optimise(graph: Graph, delays: Delays) -> Graph:
-    """Return the graph after the passes: common factors, balanced sums, and signs of results."""
-    graph = turn_differences(prune(balance(factor(graph), operation_delay(delays))))
+    """Return the graph after the passes: common factors factored out, sums balanced by arrival time."""
+    graph = prune(balance(factor(graph), operation_delay(delays)))
     check(graph)
     return graph
+
+
+def accelerator_graph(model: Model, functions: Sequence[str], delays: Delays) -> Graph:
+    """Return the graph of some functions for hardware, where the sign of a result is not free."""
+    return turn_differences(optimise(trace_accelerator(model, functions), delays))
 
 
 def multiplications(graph: Graph) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from rbdhw.graph.graph import Edge, Graph, Op, node_of
+from rbdhw.graph.graph import MAX_SHIFT, Edge, Graph, Op, node_of
 
 
 def turn_differences(graph: Graph) -> Graph:
@@ -22,25 +22,31 @@ def turn_differences(graph: Graph) -> Graph:
             negated[edge.node] &= edge.negative and node.op is Op.ADD
     for _, edge in graph.outputs:
         negated[edge.node] &= edge.negative
-    turned = frozenset[int]().union(
-        *(_turned(graph, edge.node) for _, edge in graph.outputs if negated[edge.node])
-    )
+    turned: set[int] = set()
+    for _, edge in graph.outputs:
+        if negated[edge.node]:
+            turned |= _turned(graph, edge.node)[0]
     return _rebuilt(graph, turned) if turned else graph
 
 
-def _turned(graph: Graph, i: int) -> frozenset[int]:
-    """Return the sums to turn for the negative of a value; none if it takes more than that."""
+def _turned(graph: Graph, i: int) -> tuple[set[int], int]:
+    """Return the sums to turn for the negative of a value, and its shift; no sums if it takes more."""
     node = graph.nodes[i]
     if node.op is not Op.ADD:
-        return frozenset()
-    if node.args[1].negative:
-        return frozenset({i})
-    inner = (_turned(graph, edge.node) for edge in node.args if graph.uses[edge.node] == 1)
-    found = next(filter(None, inner), frozenset[int]())
-    return found | {i} if found else found
+        return set(), 0
+    first, second = node.args
+    pairs = [(second, first)] if second.negative else [(second, first), (first, second)]
+    for subtracted, added in pairs:
+        sums, shift = set[int](), subtracted.shift
+        if not subtracted.negative and graph.uses[subtracted.node] == 1:
+            sums, inner = _turned(graph, subtracted.node)
+            shift += inner
+        if (sums or subtracted.negative) and added.shift - shift <= MAX_SHIFT:
+            return sums | {i}, shift
+    return set(), 0
 
 
-def _rebuilt(graph: Graph, turned: frozenset[int]) -> Graph:
+def _rebuilt(graph: Graph, turned: set[int]) -> Graph:
     moved = [Edge(i) for i in range(len(graph.nodes))]
     nodes = list(graph.nodes)
     for i, node in enumerate(nodes):

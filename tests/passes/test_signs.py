@@ -62,6 +62,11 @@ def test_a_sum_of_inputs_keeps_its_sign():
     assert signs(turned(lambda add, a, b, c, _d: [add(add(a, b), c).negated()])) == [True]
 
 
+def test_a_shift_beyond_the_largest_stays():
+    graph = built(lambda add, a, b, _c, _d: [add(a, b.shifted(-20).negated()).negated()])
+    assert turn_differences(graph) is graph
+
+
 def test_what_is_read_with_both_signs_stays():
     def outputs(add, a, b, c, _d):
         difference = add(a, b.negated())

@@ -22,7 +22,7 @@ INTERVALS = {"difd": (34, 2), "all": (12, 12)}
 Robomorphic computes one task at a time; two cycles are the fewest that take no more DSP blocks.
 """
 
-WIDTH = 32
+WIDTH, STREAM = 32, 1024
 
 
 def like_rows() -> Rows:
@@ -45,7 +45,9 @@ def _published_row(published: Published) -> Row:
 def _built_row(published: Published) -> Row:
     functions = ALL if published.functions == "all" else (published.functions,)
     _, interval = INTERVALS[published.functions]
-    options = BuildOptions(functions, ii=interval, width=WIDTH, clock_mhz=published.clock_mhz)
+    options = BuildOptions(
+        functions, ii=interval, width=WIDTH, data_width=STREAM, clock_mhz=published.clock_mhz
+    )
     plan = make_plan(robot_of(COMPARED_ROBOT), options)
     packets = traffic(plan.interface)[COMPARED]
     with tempfile.TemporaryDirectory() as folder:

@@ -15,6 +15,9 @@ from rbdhw.robot.wide_joints import floating_coordinates, wide_joints
 
 Array = NDArray[np.float64]
 
+INSIDE = 0.95
+"""The share of its bounds within which a goal is."""
+
 SHARE, NEAR = 0.4, 1.2
 """The share of its bounds within which a coordinate starts, and how far from the middle at most (rad, m)."""
 
@@ -39,7 +42,8 @@ def random_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
     middle = np.clip(0.0, *bounds.T)  # zero, or what is nearest to it
     low, high = middle + np.clip(SHARE * (bounds.T - middle), -NEAR, NEAR)
     q, v = _with_unit_quaternions(robot, rng.uniform(low, high)), rng.uniform(-SPEED, SPEED, nv)
-    goal = np.hstack([integrate(robot, q[np.newaxis], rng.uniform(-AWAY, AWAY, (1, nv)))[0], np.zeros(nv)])
+    away = integrate(robot, q[np.newaxis], rng.uniform(-AWAY, AWAY, (1, nv)))[0]
+    goal = np.hstack([_within(robot, middle + INSIDE * (bounds.T - middle), away), np.zeros(nv)])
     weights = np.hstack([rng.uniform(5.0, 10.0, nv), rng.uniform(0.5, 1.0, nv)])
     Q = np.tile(weights, (knots + 1, 1))
     Q[-1] *= 10.0
@@ -83,6 +87,14 @@ def moving_problem(robot: Robot, domain: Domain, knots: int, h: float, seed: int
     q = integrate(robot, np.tile(problem["q"], (knots + 1, 1)), h * np.cumsum(v, axis=0))
     tasks = {"q": q[:-1], "v": v[:-1], "a": np.diff(v, axis=0) / h}
     return {**problem, "tau": evaluate(robot, "id", tasks)["tau"]}
+
+
+def _within(robot: Robot, bounds: Array, q: Array) -> Array:
+    """Return a configuration (nq,) within bounds (2, nq), apart from quaternions."""
+    within = np.clip(q, *bounds)
+    for joint in wide_joints(robot):
+        within[list(joint.quaternion)] = q[list(joint.quaternion)]
+    return within
 
 
 def _with_unit_quaternions(robot: Robot, q: Array) -> Array:

@@ -1,13 +1,19 @@
 """Random problems of a solver on words."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
+from rbdhw.domain.bounds import input_domain
+from rbdhw.frontend.read import load_mounted
 from rbdhw.golden.kinematics import placements
 from rbdhw.golden.solver import roll_out
 from rbdhw.model.solver_problems import BESIDE, moving_problem, random_problem
+from rbdhw.robot.mounting import Mounting
+from rbdhw.robot.wide_joints import wide_joints
+from rbdhw.robots import bundled
 from tests.support.fixed_solvers import STEP, plan_of
 from tests.support.tracking import tracking
 
@@ -46,3 +52,20 @@ def test_tracked_frames_have_goals_near_those_of_the_state():
     assert weights.min() > 0.0
     np.testing.assert_array_equal(weights[-1], 10.0 * weights[0])
     assert not problem["orientation_weight"].any()
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", ["toy", "hyq", "iiwa14"])
+def test_goals_are_within_the_domain(name, base):
+    """A joint of narrow limits may start so near them that its goal would be beyond."""
+    robot = load_mounted(bundled()[name], Mounting(base))
+    domain = input_domain(robot)
+    bounds = np.asarray(domain.bounds["q"])
+    tight = replace(domain, bounds={**domain.bounds, "q": np.clip(bounds, -1.0, 1.0)})
+    quaternions = [list(joint.quaternion) for joint in wide_joints(robot) if joint.quaternion]
+    for seed, each in product(range(10), (domain, tight)):
+        goal = random_problem(robot, each, 2, STEP, seed)["x_ref"][0, : robot.nq]
+        low, high = np.asarray(each.bounds["q"]).T
+        assert np.all((goal >= low) & (goal <= high))
+        for quaternion in quaternions:
+            assert np.linalg.norm(goal[quaternion]) == pytest.approx(1.0)

@@ -5,27 +5,19 @@ The sign of an output takes an adder of its own, behind the last sum.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from rbdhw.graph.graph import MAX_SHIFT, Edge, Graph, Op, node_of
 
 
 def turn_differences(graph: Graph) -> Graph:
-    """Return the graph with ``b - a`` in place of ``a - b`` where results and sums read only ``-(a - b)``.
+    """Return the graph with ``b - a`` in place of ``a - b`` where only results read it, as ``-(a - b)``.
 
     A sum ``a + b`` is turned, too, if one of the two is a sum that only it reads and that can be turned: then
     it becomes their difference. Nodes stay at their places.
     """
-    negated: dict[int, bool] = defaultdict(lambda: True)
-    for node in graph.nodes:
-        for edge in node.args:
-            negated[edge.node] &= edge.negative and node.op is Op.ADD
-    for _, edge in graph.outputs:
-        negated[edge.node] &= edge.negative
-    turned: set[int] = set()
-    for _, edge in graph.outputs:
-        if negated[edge.node]:
-            turned |= _turned(graph, edge.node)[0]
+    kept = {edge.node for node in graph.nodes for edge in node.args}
+    kept |= {edge.node for _, edge in graph.outputs if not edge.negative}
+    roots = {edge.node for _, edge in graph.outputs} - kept
+    turned = set[int]().union(*(_turned(graph, root)[0] for root in roots))
     return _rebuilt(graph, turned) if turned else graph
 
 

@@ -113,32 +113,30 @@ class PipelineCore(Core):
 
         Raises InputError if the clock is too fast.
         """
-        if options.least_ii == 1 and device.primitive.adds:
-            task = _problem(program, device, options, ())
-            return cls._adding_in_blocks(program, device, options, task)
         required = options.share_limbs == "on"
+        alone = cls._scheduled(program, device, options, _problem(program, device, options, ()))
         groups = shareable(program, twins)
-        alone = schedule_pipeline(program, device, options)
         if not groups:
-            return cls(program, device, alone)
+            return alone
         try:
             shared = schedule_pipeline(program, device, options, groups)
         except InputError:
             if required:
                 raise
-            return cls(program, device, alone)
-        costs = {"on": core_cost(program, shared, device), "off": core_cost(program, alone, device)}
+            return alone
+        costs = {"on": core_cost(program, shared, device), "off": core_cost(program, alone.schedule, device)}
         less = load(costs["on"].estimate, device) <= load(costs["off"].estimate, device)
-        return cls(program, device, shared if less or required else alone, costs)
+        return cls(program, device, shared if less or required else alone.schedule, costs)
 
     @classmethod
-    def _adding_in_blocks(
-        cls, program: Program, device: Target, options: BuildOptions, task: Problem
-    ) -> Self:
-        """Schedule a program at an interval of 1, with sums in the blocks of products, which keep all bits.
+    def _scheduled(cls, program: Program, device: Target, options: BuildOptions, task: Problem) -> Self:
+        """Schedule a program. At an interval of 1 blocks that add compute sums of their products, too.
 
-        First those sums move that make results earlier, then all others that make none later.
+        First those sums move into blocks that make results earlier, then all others that make none later. The
+        products keep all bits.
         """
+        if task.ii > 1 or not device.primitive.adds:
+            return cls(program, device, _bound(program, device, options, task))
         soonest = add_in_blocks(program, task, device)
         bound = bind(program, soonest, schedule(soonest), device.memory_stages)
         added = add_in_blocks(program, task, device, latest_moments(program, soonest, bound))
@@ -148,14 +146,12 @@ class PipelineCore(Core):
     def with_fewer_blocks(self, options: BuildOptions, blocks: int) -> Self:
         program, device = self.given or self.program, self.device
         task = _problem(program, device, options, self.schedule.twins)
-        bound = self.schedule if self.given is None else _bound(program, device, options, task)
+        bound = self.schedule if program is self.program else _bound(program, device, options, task)
         sized = sized_for(program, device, options.least_ii, _longer(options))
         tabled = use_tables(program, task, bound, sized, blocks)
         if tabled is None:
             return self
-        if self.given is None:
-            return replace(self, schedule=_bound(program, device, options, tabled))
-        return self._adding_in_blocks(program, device, options, tabled)
+        return replace(self._scheduled(program, device, options, tabled), costs=self.costs)
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:

@@ -7,6 +7,7 @@ from benchmarks.iterations import GPU, PROCESSOR, iteration_layout, iteration_ro
 from benchmarks.solver_cores import Build
 
 
+@pytest.mark.verify
 def test_lines_of_builds_of_one_core_and_of_a_gpu(monkeypatch):
     monkeypatch.setattr(iterations, "BUILDS", (Build("toy", "xcvu9p", 4),))
     monkeypatch.setattr(iterations, "solver_row", lambda *_: dict.fromkeys(PROCESSOR.values(), 80.0))

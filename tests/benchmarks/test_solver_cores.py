@@ -10,6 +10,7 @@ from benchmarks.solver_cores import BUILDS, Build, core_layout, core_rows, pipel
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 
 
+@pytest.mark.verify
 def test_the_toys_line_is_that_of_the_results():
     (line,) = core_layout(core_rows(BUILDS[:1]))
     headings, _, *rows = markdown_tables.tables(RESULTS)["solver-cores"]
@@ -17,6 +18,7 @@ def test_the_toys_line_is_that_of_the_results():
     assert tuple(line.values()) in rows
 
 
+@pytest.mark.verify
 def test_a_pipeline_hands_on_about_as_soon_as_an_array_and_takes_more_tables():
     (pipeline,), (array,) = pipeline_rows("toy", (95,)), core_rows([Build("toy", "xcvu9p", 4, 95)])
     assert pipeline["sweep: ii"] == array["sweep: ii"] == 95

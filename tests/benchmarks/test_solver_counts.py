@@ -36,6 +36,7 @@ def test_estimates_are_near_the_counts_and_the_arm_fits_its_device():
         assert line["confirmed"] == ("yes" if safe >= float(line["scheduled, MHz"]) else "no")
 
 
+@pytest.mark.verify
 def test_the_estimate_of_the_toy_is_that_of_today():
     (row,) = core_rows(COUNTED[:1])
     assert numbers(lines()[0]["look-up tables"])[0] == row["luts"]

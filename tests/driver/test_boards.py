@@ -23,7 +23,7 @@ def far_end(request, kernel, loaded_folder, tmp_path):
     arguments = () if request.param is SerialBoard else (tmp_path,)
     made = request.param(*arguments, SimulatedBlock(loaded_folder))
     yield made
-    gc.collect()  # closes the driver, for which the devices have to be there
+    gc.collect(1)  # closes the driver, for which the devices have to be there
     made.close()
     assert ctypes.c_int.in_dll(kernel, "fake_aio_abandoned").value == 0
 

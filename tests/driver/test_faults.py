@@ -75,9 +75,7 @@ def test_without_faults_all_is_right(line, work):
     driver.close()
 
 
-@pytest.mark.verify
 def test_faults(line, work):
-    """In `make test` it runs under the sanitizers alone."""
     assert_no_wrong_answer_passes(line, work, range(SESSIONS))
 
 
@@ -115,7 +113,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
 @pytest.mark.parametrize(
     "files",
     [
-        ["test_faults.py::test_faults"],
+        long(["test_faults.py::test_faults"]),
         long(
             [
                 *("test_faults.py::test_faults", "test_driver.py", "test_groups.py", "test_solutions.py"),

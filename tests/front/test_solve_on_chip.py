@@ -191,7 +191,6 @@ def test_simulated_solutions_are_compared_with_the_model(folder, wrong):
     assert (report.tasks, report.mismatches, report.unsolved) == (8, wrong, 0)
 
 
-@pytest.mark.verify(minutes=2)
 def test_simulate_has_solutions(folder):
     report = simulate(folder, 20, 0)
     assert report.ok
@@ -206,7 +205,7 @@ STEPS_64 = {"knots": 64, "alphas": 8}
 @pytest.mark.parametrize(
     ("ii", "sweep_ii", "others"),
     [
-        (64, 680, {"knots": 2, "alphas": 2, "core": "array"}),
+        long(64, 680, {"knots": 2, "alphas": 2, "core": "array"}, minutes=2),
         long(16, None, STEPS_64, minutes=8),
         long(4, 52, STEPS_64, minutes=8),
         long(1, 15, STEPS_64 | {"blocks": 4}, minutes=8),

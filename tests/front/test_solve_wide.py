@@ -19,6 +19,7 @@ from rbdhw.solving import Solved
 from tests.support.exact_solvers import on_one_side
 from tests.support.fixed_solvers import fixed_solver, solver_problem
 from tests.support.floating_robots import two_legs
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 
 KNOTS = 4
@@ -32,7 +33,7 @@ def ball():
     return mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [-1, 0], 4)
 
 
-@pytest.fixture(scope="module", params=[ball, two_legs])
+@pytest.fixture(scope="module", params=[ball, long(two_legs)])
 def solver(request):
     return fixed_solver(request.param, KNOTS, 3)
 

@@ -214,7 +214,7 @@ def test_a_loop_reaches_the_joints_between_alone(function):
     assert products(ankle) < products(foot)
 
 
-@pytest.mark.parametrize(("function", "by_task"), [("cfd", False), long("dcfd", False), ("dcfd", True)])
+@pytest.mark.parametrize(("function", "by_task"), [long("cfd", False), long("dcfd", False), ("dcfd", True)])
 def test_hardware_and_c_are_the_program(function, by_task):
     numbers = replace(HELD, by_task=by_task)
     robot = with_loops(mechanism([JointKind.REVOLUTE], [BASE], seed=1), 1, seed=1, numbers=numbers)

@@ -67,6 +67,7 @@ def test_hyq(base, axes):
     assert_golden(robot, "fd", *FUNCTIONS, algorithms=replace(PROPAGATED, axes=axes))
 
 
+@pytest.mark.verify
 def test_every_mask_is_that_of_the_golden_model():
     robot = load_mounted(path("hyq"), Mounting("floating", contacts=FEET))
     masks = np.array([*product((0.0, 1.0), repeat=len(FEET))])

@@ -33,7 +33,8 @@ def cost_of(fixed, problem, solution):
 
 
 @pytest.mark.parametrize(
-    ("make", "seed"), [(two_frames, 0), (two_frames, 2), (arm, 0), (ball, 0), long(arm, 1), long(legs, 1)]
+    ("make", "seed"),
+    [(two_frames, 0), long(two_frames, 2), long(arm, 0), long(ball, 0), long(arm, 1), long(legs, 1)],
 )
 def test_it_finds_the_optimum_of_double_precision(make, seed):
     fixed = fixed_solver(make, KNOTS, ALPHAS, ii=16)
@@ -45,7 +46,7 @@ def test_it_finds_the_optimum_of_double_precision(make, seed):
     assert np.abs(none["tau"] - optimum["tau"]).max() > 0.5
 
 
-@pytest.mark.parametrize("variant", [{"blocks": 3}, {"time_step": STEP}, long({"number": "float32"})])
+@pytest.mark.parametrize("variant", [{"blocks": 3}, long({"time_step": STEP}), long({"number": "float32"})])
 def test_other_solvers_find_it_too(variant):
     fixed = fixed_solver(two_frames, KNOTS, ALPHAS, **variant)
     problem, task, goal = posed(fixed, 0)

@@ -58,6 +58,7 @@ def program_for(robot: Robot, width: int, sizes: np.random.Generator | None = No
     return choose_formats(observe(model, graph, domain, options, FEW), options, no_twins(graph)).program
 
 
+@pytest.mark.verify
 def test_formats_too_far_apart_for_the_model_are_refused():
     """An arm whose tip is held is nearly singular in many poses: rounding errors exceed its pivots."""
     robot = load_mounted(path("iiwa14"), Mounting(contacts=(("iiwa_link_7", "point"),)))

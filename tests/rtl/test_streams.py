@@ -49,7 +49,7 @@ def benches(dut: Accelerator, **options: Any) -> list[Bench]:
     [
         *((cores, 2, 1.0, 0.4, 32) for cores in (ONE, SETS["apart"])),
         long(SETS["copies"], 2, 1.0, 0.4, 32),
-        (SETS["some copies"], 3, 0.7, 0.9, 64),
+        long(SETS["some copies"], 3, 0.7, 0.9, 64),
         *(long(cores, 3, 0.7, 0.9, 64) for cores in (ONE, SLOW, SETS["copies"], SETS["apart"])),
     ],
 )

@@ -71,7 +71,7 @@ def touching(folder: Path, tasks: int, seed: int) -> tuple[dict[str, np.ndarray]
     return arrays, rows
 
 
-@pytest.mark.parametrize("parts", [long(()), tuple(ROLLOUT_PARTS)])
+@pytest.mark.parametrize("parts", [(), long(tuple(ROLLOUT_PARTS))])
 def test_a_rollout_is_a_loop_of_steps_with_the_contacts_of_their_rows(
     made: Callable[..., Path], parts: tuple[str, ...]
 ) -> None:

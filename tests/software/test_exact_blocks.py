@@ -22,9 +22,10 @@ from tests.support.exact_solvers import (
     problem_of,
 )
 from tests.support.fixed_solvers import STEP, fixed_solver
+from tests.support.marks import long
 
 
-@pytest.fixture(params=[2, 3, KNOTS + 1])
+@pytest.fixture(params=[3, long(2), long(KNOTS + 1)])
 def both(request):
     return Both(fixed(blocks=request.param))
 

@@ -38,7 +38,7 @@ def both():
     return Both(solver())
 
 
-@pytest.mark.parametrize("make", [two_frames, ball, long(arm), long(legs)])
+@pytest.mark.parametrize("make", [two_frames, long(ball), long(arm), long(legs)])
 def test_random_problems_cold_and_warm(make):
     both = Both(solver(make))
     for seed in range(3):
@@ -77,7 +77,7 @@ def test_a_position_beyond_its_format_flags_a_step(both, monkeypatch):
     assert narrowed.solve(problem, 2)["solved"] == Solved.NOT_FINITE
 
 
-VARIANTS = [{}, {"number": "float32"}, {"time_step": STEP}, {"together": 2}, {"blocks": 2}]
+VARIANTS = [{}, *map(long, ({"number": "float32"}, {"time_step": STEP}, {"together": 2}, {"blocks": 2}))]
 
 
 @pytest.mark.parametrize("sizes", VARIANTS, ids=str)
@@ -132,7 +132,7 @@ def test_problems_in_arrays_that_are_refused():
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("language", [("-xc++", "-std=c++17"), ("-std=c11",)])
-@pytest.mark.parametrize("make", [two_frames, ball])
+@pytest.mark.parametrize("make", [two_frames, long(ball)])
 def test_no_compiler_warns(make, compiler, language, tmp_path):
     model = solver(make).model
     header = {"model.h": model_files(model)["model.h"]}
@@ -153,6 +153,7 @@ for seed in range(6, 10):
 """
 
 
+@pytest.mark.verify
 def test_nothing_is_undefined():
     assert_it_ends(SANITIZED)
 

@@ -17,6 +17,9 @@ ALPHAS = 2
 BUILDS = [(3, 2, 4, 64), long((7, 2, 1, 40)), long((8, 3, 1, 40)), long((11, 4, 4, 34))]
 """Steps, blocks, and the intervals of the core and of the sweep. The last block may be shorter or as long."""
 
+LOOP = ((3, None, 0), (1, 1, 1), (2, 1, 1), (1, 2, 2), (2, None, 3))
+"""Iterations, the steps by which a solution follows the last one, and the seed of its goal."""
+
 
 @cache
 def fixed(knots, blocks, ii):
@@ -47,14 +50,15 @@ def following(model, task, plan):
 
 
 @pytest.mark.parametrize("build", BUILDS)
-def test_solutions_in_a_loop_are_those_of_the_model(build):
+@pytest.mark.parametrize("solutions", [LOOP[:3], long(LOOP)], ids=len)
+def test_solutions_in_a_loop_are_those_of_the_model(build, solutions):
     """The first sweep knows no values of blocks; later ones, and those of warm solutions, move them."""
     model = fixed(*build[:3])
 
     async def steps(bench):
         timing, solution = bench.solver.timing, None
         task, goal = posed(model, 1)
-        for iterations, shift, seed in ((3, None, 0), (1, 1, 1), (2, 1, 1), (1, 2, 2), (2, None, 3)):
+        for iterations, shift, seed in solutions:
             _, goal = posed(model, seed)
             await bench.load(goal)
             warm = shift is not None

@@ -9,7 +9,6 @@ from rbdhw.protocol import GOAL, PLAN
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import solver_problem, with_close_limits
-from tests.support.marks import long
 from tests.support.packet_script import accelerator_of
 from tests.support.simulation import Simulation
 from tests.support.solver_script import Script, planned, problems, simulation
@@ -69,7 +68,21 @@ def test_bad_input_is_answered_and_changes_nothing():
     script.check(simulation())
 
 
-@pytest.mark.parametrize("number", ["fixed", long("float32")])
+def test_a_group_of_two_problems():
+    script, (first, second) = Script(planned(problems=2).accelerator), problems(2)
+    two = (first, 1), (second, 1)
+    script.goal(first)
+    assert tuple(script.group(*two)[0]) == (0, MALFORMED)  # slot 1 has no goal
+    script.goal(second, 1)
+    assert tuple(script.group(*two, others={("iterations", 1): 4})[0]) == (0, MALFORMED)
+    status, answers = script.group((first, 1, 1), (second, 1), extended=True)
+    assert (tuple(status), tuple(answers["solve.followed"])) == ((0, 0), (1, 0))
+    script.plans()
+    script.check(simulation(problems=2), pause=0.2, back_pressure=0.3, seed=3)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("number", ["fixed", "float32"])
 def test_groups_of_problems_are_answered_in_order(number):
     """A task that is refused begins the solutions of those before it, and takes no place in a group."""
     plan = planned(problems=3, number=number)

@@ -260,7 +260,7 @@ def test_numbers_that_exceed_their_formats_leave_the_policies_before():
 @pytest.mark.parametrize(
     ("ii", "sweep_ii", "turns", "waits"),
     [
-        (II, SWEEP_II, {}, False),
+        long(II, SWEEP_II, {}, False),
         long(128, SWEEP_II, {}, True),
         long(1, 40, {"blocks": 3}, False),
         (16, 40, {"blocks": 2}, True),
@@ -369,6 +369,7 @@ def test_one_step_and_one_step_length_at_an_interval_of_one():
     check_alone(model, component(model, core(ii=1), SWEEP_II), 2)
 
 
+@pytest.mark.verify
 def test_a_fixed_time_step():
     model = fixed_solver("toy", 2, 1, ii=II, time_step=STEP)
     check_alone(model, component(model, core(time_step=STEP), SWEEP_II), 1)

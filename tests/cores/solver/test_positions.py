@@ -81,6 +81,7 @@ def solver():
     return component(fixed(), core.component(None), SWEEP_II)
 
 
+@pytest.mark.verify
 def test_rows_of_trajectories_have_the_positions_behind_steps():
     """A first trajectory, one from an iteration, and one that follows that one, from its second step on."""
     _, task, goal = posed(fixed(), 0)

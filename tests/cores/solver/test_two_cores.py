@@ -28,7 +28,7 @@ ARRAY = {"core": "array", "ii": 32}
     "options",
     [
         APART,
-        ARRAY,
+        long(ARRAY),
         long(cores((("step", "id"), 8), (("dstep",), 4))),
         long(APART | {"problems": 2}),
         long(APART | {"blocks": 2, "width": 27}),
@@ -55,7 +55,7 @@ def test_derivatives_take_states_with_more_bits():
 
 
 @pytest.mark.parametrize(
-    "options", [APART, long(ARRAY), cores((("step", "id"), 8), (("dstep",), 4)), long({"ii": 32})]
+    "options", [APART, long(ARRAY), long(cores((("step", "id"), 8), (("dstep",), 4))), long({"ii": 32})]
 )
 def test_a_problem_takes_the_same_cycles_in_every_phase_of_both_cores(options):
     """The first one comes as soon as the solver is ready after a reset."""

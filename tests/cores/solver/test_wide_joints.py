@@ -29,10 +29,21 @@ def solver_of(make, **options):
     return planned(make=make, knots=KNOTS, ii=16, **options)
 
 
+def test_a_joint_of_three_degrees_of_freedom():
+    model = solver_of(ball).accelerator
+    script, problem = Script(model), solver_problem(model, KNOTS, 1)
+    script.goal(problem)
+    _, solved = script.solve(problem, 1)
+    assert solved["solve.solved"][0] == Solved.ITERATIONS
+    script.solve(turned(problem, slice(0, 4)), 1, follow=0, extended=True)
+    script.plan()
+    script.check(simulation(make=ball, knots=KNOTS, ii=16), pause=0.2, back_pressure=0.3, seed=3)
+
+
 @pytest.mark.parametrize(
     ("make", "quaternion", "options"),
     [
-        (ball, slice(0, 4), {}),
+        long(ball, slice(0, 4), {}),
         long(lambda _name: shoulder(), slice(1, 5), {"width": 27}, minutes=4),
         long(lambda _name: two_legs(), slice(3, 7), {"width": 27}, minutes=6),
         long(ball, slice(0, 4), {"problems": 2}, minutes=1),

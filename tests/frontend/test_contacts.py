@@ -136,7 +136,7 @@ def test_graphs_are_golden(function, axes, robot, count, base_given):
     ("function", "base", "algorithms"),
     [
         (function, base, algorithms)
-        if k % 6 == i and function != "dcstep"
+        if k % 6 == i and function not in ("cstep", "dcstep")
         else long(function, base, algorithms)
         for k, function in enumerate(TOUCHING)
         for i, (base, algorithms) in enumerate(

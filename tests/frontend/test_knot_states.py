@@ -31,7 +31,7 @@ def plain_problem(robot, seed):
     ("make", "held"),
     [
         (shoulder, ()),
-        (two_legs, BASE),
+        long(two_legs, BASE),
         long(lambda: floating("hyq"), BASE),
         (lambda: tracking(load_urdf(path("toy")), "tip", "forearm@0:0.1:0.2"), ()),
         (lambda: tracking(shoulder(), "b1@0.1:0.2:0.3"), ()),

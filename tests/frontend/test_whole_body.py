@@ -46,7 +46,7 @@ def test_a_mimic_and_functions_that_share_its_bodies():
     [
         ("gravity", "iiwa14", "fixed", 36, 36),
         ("bias", "iiwa14", "fixed", 192, 192),
-        ("com", "hyq", "floating", 306, 491),
+        long("com", "hyq", "floating", 306, 491),
         ("energy", "iiwa14", "fixed", 134, 134),
         ("centroidal", "iiwa14", "fixed", 279, 500),
         ("centroidal", "hyq", "floating", 693, 1184),

@@ -27,6 +27,7 @@ from tests.support.fixed_solvers import (
     with_close_limits,
 )
 from tests.support.floating_robots import floating
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 
 KNOTS, ALPHAS = 10, 6
@@ -60,7 +61,7 @@ def test_it_finds_the_optimum_of_double_precision(fixed, seed):
     assert cost == pytest.approx(float(optimum["cost"]), rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [long(2), 3])
 def test_a_first_trajectory_may_fall_for_long(seed):
     """Half of the forces that would hold the robot: it is far from its goal, and fast."""
     solver = fixed_solver("toy", 40, ALPHAS)

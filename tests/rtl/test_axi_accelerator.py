@@ -161,7 +161,7 @@ def test_interrupts_tell_of_answers(block, design) -> None:
     ("seed", "clocks"),
     [
         (0, None),
-        (3, CLOCKS[0]),
+        long(3, CLOCKS[0]),
         *(long(*case) for case in [(1, None), (2, None), (4, CLOCKS[1]), (5, CLOCKS[2]), (6, CLOCKS[3])]),
     ],
 )

@@ -76,7 +76,7 @@ def test_means_beside_other_tasks_and_rollouts(traffic):
         long(("mppi", "id"), {"width": 30}),
         long(("mppi",), {"cost_rows": 2}),
         long(("mppi", "id"), {"cost_rows": 7, "number": "float32", "width": 16, "ii": 2}),
-        (("mppi", "id"), {"cost_rows": 1, "frames": ("tip", "upper_arm")}),
+        long(("mppi", "id"), {"cost_rows": 1, "frames": ("tip", "upper_arm")}),
         long(("mppi",), {"robot": TREE, "ii": 4, "frames": ("b1", "b2@0.1:0.2:0.3")}),
         long(("mppi", "id"), {"number": "float32", "width": 16, "frames": ("tip",)}),
         long(

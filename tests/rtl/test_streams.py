@@ -86,6 +86,7 @@ def test_a_pair_that_stands_still_holds_no_other_up(cores: Cores) -> None:
     assert len(stopped[1].sent) < sum(map(len, others))
 
 
+@pytest.mark.verify
 def test_pairs_multiply_the_rate_of_the_link() -> None:
     """Requests of four beats keep a core busy that takes a task in every cycle."""
     function = FUNCTIONS[2]

@@ -85,7 +85,7 @@ def test_problems_in_arrays(sizes):
     check_arrays(solver(**sizes))
 
 
-@pytest.mark.parametrize("make", [ball, long(arm), long(legs)])
+@pytest.mark.parametrize("make", [long(ball), long(arm), long(legs)])
 def test_problems_of_other_robots_in_arrays(make):
     check_arrays(solver(make))
 

@@ -89,6 +89,7 @@ def test_problems_in_arrays(sizes):
     check_arrays(solver(**sizes))
 
 
+@pytest.mark.verify
 def test_problems_of_a_floating_robot_in_arrays():
     check_arrays(solver(two_legs))
 

@@ -136,7 +136,7 @@ def assert_close(results, wanted, tolerance, names=("states", "tau", "K", "cost"
         assert np.abs(results[name] - wanted[name]).max() <= tolerance * largest, name
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [3, long(1)])
 @pytest.mark.parametrize(
     "name", ["arm", "floating", "touching", *MOMENTUM, *map(long, ("follower", "planar", "HyQ"))]
 )

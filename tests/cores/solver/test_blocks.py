@@ -75,6 +75,7 @@ def test_solutions_in_a_loop_are_those_of_the_model(build, solutions):
 
 
 @pytest.mark.parametrize("warm", [False, long(True)])
+@pytest.mark.verify
 def test_a_sweep_without_a_policy_is_repeated_with_the_same_values(warm):
     build = BUILDS[0]
     model = fixed(*build[:3])
@@ -96,6 +97,7 @@ def test_a_sweep_without_a_policy_is_repeated_with_the_same_values(warm):
     run(build, steps)
 
 
+@pytest.mark.verify
 def test_values_are_forgotten_if_the_state_has_changed_too_far():
     build = BUILDS[0]
     model = fixed(*build[:3])

@@ -295,6 +295,7 @@ def test_a_sweep_reads_no_number_before_it_is_written(ii, sweep_ii, turns, waits
     Simulation(dut).run(testbench)
 
 
+@pytest.mark.verify
 def test_numbers_in_several_lanes_and_a_sweep_with_direct_memories():
     solver, longer = component(fixed(), core(), SHORT_II), component(fixed(), core(), SWEEP_II)
     assert solver.sweep.schedule.timing.direct

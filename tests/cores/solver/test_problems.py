@@ -74,8 +74,8 @@ def test_each_problem_has_its_solution(build):
 @pytest.mark.parametrize("orders", [[(2, 0, 1)], long([(0, 1, 2), (2, 0, 1), (1, 2)])])
 def test_problems_that_fail_leave_the_others_alone(orders):
     """The first has no policy, the second leaves its domain, and a sweep of the third is repeated."""
-    model, build = fixed(1), (1, 40)
-    (task, goal), (second, other), (third, last) = (posed(1, seed) for seed in range(TOGETHER))
+    model, build = fixed(4), (4, 40)
+    (task, goal), (second, other), (third, last) = (posed(4, seed) for seed in range(TOGETHER))
     slopes = {each.name: np.full(KNOTS, each.format.highest) for each in model.shape.slopes}
     weights = {f"tau_curvature[{k}]": -8 * last.rows[f"tau_curvature[{k}]"] for k in range(2)}
     goals = [replace(goal, rows=goal.rows | slopes), other, replace(last, rows=last.rows | weights)]

@@ -54,9 +54,8 @@ def test_derivatives_take_states_with_more_bits():
     assert max(planned(**APART).solver.shape.finer.values()) > 0
 
 
-@pytest.mark.parametrize(
-    "options", [APART, long(ARRAY), long(cores((("step", "id"), 8), (("dstep",), 4))), long({"ii": 32})]
-)
+@pytest.mark.parametrize("options", [APART, ARRAY, cores((("step", "id"), 8), (("dstep",), 4)), {"ii": 32}])
+@pytest.mark.verify
 def test_a_problem_takes_the_same_cycles_in_every_phase_of_both_cores(options):
     """The first one comes as soon as the solver is ready after a reset."""
     plan = planned(**options)

@@ -59,7 +59,7 @@ def test_sweeps_are_those_of_the_model(width, ii, more, between):
     assert (1, 1) in statuses[1]
 
 
-@pytest.mark.parametrize("later", [32, long(33), long(34), 67])
+@pytest.mark.parametrize("later", [long(32), long(33), long(34), 67])
 def test_policies_wait_for_what_is_there_later(later, monkeypatch):
     model, sweep = fixed(18), built(18, 34, True)
     soonest = sweep.put_out

@@ -1,7 +1,7 @@
-// The delays of AMD's block for Yosys' mapping of logic, which knows none. Those of its other cells are of 7 series, some 2.5
-// times those of UltraScale+, so these are 2.5 times the figures of rbdhw/timing, with 158 ps at each end for the way to a
-// column of blocks. The wire between two blocks of a cascade, 1000 ps for this mapping, takes no time and is left out.
-// Without them logic in front of a product and behind it counts as apart.
+// The delays of AMD's block for Yosys' mapping of logic, which knows none. Beside a wire of 2000 ps and the cells of
+// 7 series, look-up tables take 3.4 times what they take by rbdhw/timing, so these are 3.4 times its figures, with
+// 215 ps at each end for the way to a column of blocks. The wire between two blocks of a cascade, 1360 ps for this
+// mapping, takes no time and is left out. Without them logic in front of a product and behind it counts as apart.
 (* abc9_box = !(AREG || BREG || CREG || MREG || PREG) *)
 module DSP48E2 (
     input CLK, CARRYIN, CARRYCASCIN, MULTSIGNIN,
@@ -24,24 +24,24 @@ module DSP48E2 (
     parameter USE_MULT = "MULTIPLY", USE_SIMD = "ONE48", USE_PATTERN_DETECT = "NO_PATDET";
     generate
         if (AREG == 0 && MREG == 0 && PREG == 0)
-            specify (A *> P) = 4565; (A *> PCOUT) = 4367; endspecify
+            specify (A *> P) = 6208; (A *> PCOUT) = 5939; endspecify
         else
-            specify $setup(A, posedge CLK, AREG != 0 ? 735 : MREG != 0 ? 2289 : 4058); endspecify
+            specify $setup(A, posedge CLK, AREG != 0 ? 1000 : MREG != 0 ? 3113 : 5519); endspecify
         if (BREG == 0 && MREG == 0 && PREG == 0)
-            specify (B *> P) = 4388; (B *> PCOUT) = 4190; endspecify
+            specify (B *> P) = 5968; (B *> PCOUT) = 5698; endspecify
         else
-            specify $setup(B, posedge CLK, BREG != 0 ? 828 : MREG != 0 ? 2114 : 3883); endspecify
+            specify $setup(B, posedge CLK, BREG != 0 ? 1126 : MREG != 0 ? 2875 : 5281); endspecify
         if (CREG == 0 && PREG == 0)
-            specify (C *> P) = 2562; (C *> PCOUT) = 2366; endspecify
+            specify (C *> P) = 3484; (C *> PCOUT) = 3218; endspecify
         else
-            specify $setup(C, posedge CLK, CREG != 0 ? 620 : 2059); endspecify
+            specify $setup(C, posedge CLK, CREG != 0 ? 843 : 2800); endspecify
         if (PREG == 0)
-            specify (PCIN *> P) = 875; (PCIN *> PCOUT) = 678; endspecify
+            specify (PCIN *> P) = 1190; (PCIN *> PCOUT) = 922; endspecify
         else
-            specify $setup(PCIN, posedge CLK, 371); endspecify
+            specify $setup(PCIN, posedge CLK, 505); endspecify
         if (AREG != 0 || MREG != 0 || PREG != 0)
-            specify (posedge CLK => (P : 48'bx)) = PREG != 0 ? 835 : MREG != 0 ? 2630 : 4345; endspecify
+            specify (posedge CLK => (P : 48'bx)) = PREG != 0 ? 1136 : MREG != 0 ? 3577 : 5909; endspecify
         if (AREG != 0 || MREG != 0 || PREG != 0)
-            specify (posedge CLK => (PCOUT : 48'bx)) = PREG != 0 ? 582 : MREG != 0 ? 2432 : 4143; endspecify
+            specify (posedge CLK => (PCOUT : 48'bx)) = PREG != 0 ? 792 : MREG != 0 ? 3308 : 5634; endspecify
     endgenerate
 endmodule

@@ -79,7 +79,9 @@ class ReciprocalUnit(wiring.Component):
         m.d.comb += magnitude.eq(negative + inverted)
         m.d.comb += empty.eq(~self.x.any())
         m.d.comb += above.eq(negative & inverted[0] & ~(inverted[1:] & ~inverted[:-1]).any())
-        first, zeros = _find_one(m, inverted)
+        # Down to its leading one, a bit of the inverted operand is 1 where the operand's bit differs from the
+        # one above. The sign would be read by all bits, and its wire would be in the longest path.
+        first, zeros = _find_one(m, Cat(self.x[:-1] ^ self.x[1:], Const(0, 1)))
         signals = {"magnitude": magnitude, "above": above, "first": first, "zeros": zeros}
         shift, negative, empty, *leading = after(
             m, extra >= 1, shift=self.shift, negative=negative, empty=empty, **signals

@@ -75,6 +75,7 @@ def _amd(figures: _Amd, dsp: str, ram: str) -> Family:
         },
         paired={("CARRY4", f"DI[{k}]"): (f"S[{k}]", figures.into_carry) for k in range(4)},
         registers=dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), "D"),
+        merged=True,  # UG901: -keep_equivalent_registers is off
         beside_register={**dict.fromkeys(luts, figures.beside["LUT"]), **figures.beside},
         blocks=frozenset({dsp, f"RAMB18{ram}", f"RAMB36{ram}"}),
         sites=(

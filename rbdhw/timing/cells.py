@@ -52,6 +52,8 @@ class Family:
     A look-up table that drives the first is the second output of that which drives the other, if both have
     no more than :data:`PAIRED_INPUTS` inputs together.
     """
+    merged: bool = False
+    """Whether equal flip-flops are one, as the vendor's synthesis makes them; readers of each count apart."""
     chain: tuple[str, float, float] = ("", 0.0, 0.0)
     """A carry cell, and what it takes (ps) to enter its chain from the fabric and to leave it."""
 

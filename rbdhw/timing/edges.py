@@ -34,6 +34,7 @@ class Edges:
         self._driver: dict[int, tuple[int, str]] = {}
         self._readers: Counter[int] = Counter(bit for bit in netlist.outputs if bit != CONSTANT)
         self._registers: Counter[int] = Counter()
+        self._inputs_of_registers: set[tuple[object, ...]] = set()
         timed = [(cell, self._timing(cell)) for cell in netlist.cells]
         for number, (cell, timing) in enumerate(timed):
             self._connect(number, cell, timing)
@@ -61,9 +62,20 @@ class Edges:
         for bit in _bits_at(cell, outputs):
             self._driver[bit] = (number, cell.kind)
         inputs = {pin for pins, _, _ in timing.arcs for pin in pins} | _pins_of(timing.setup)
+        data = self._family.registers.get(cell.kind)
+        if data and self._family.merged and self._is_copy(cell, inputs):
+            return
         self._readers.update(set(_bits_at(cell, inputs)))
-        if data := self._family.registers.get(cell.kind):
+        if data:
             self._registers.update(_bits_at(cell, {data}))
+
+    def _is_copy(self, cell: Cell, inputs: set[str]) -> bool:
+        """Return whether a flip-flop before has the same inputs, and note those of this one."""
+        ports = ((pin, cell.ports.get(pin, ())) for pin in sorted(inputs))
+        read = cell.kind, *ports, *sorted(cell.parameters.items())
+        copy = read in self._inputs_of_registers
+        self._inputs_of_registers.add(read)
+        return copy
 
     def _add(self, number: int, cell: Cell, timing: CellTiming) -> None:
         for pins, delay in timing.clocked.items():

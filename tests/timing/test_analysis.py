@@ -191,6 +191,17 @@ def test_a_dsp_block_of_ultrascale_plus_by_its_registers(registers: str, period:
     assert path.period == pytest.approx(period, rel=1e-5)
 
 
+def test_equal_registers_are_one_where_synthesis_merges_them() -> None:
+    """One beside the look-up table, without a wire; registers with other enables are two, with wires."""
+    cells = [cell("FDRE", D=90, Q=3), cell("LUT2", I0=3, O=4)]
+    equal = [cell("FDRE", D=4, CE=7, Q=net) for net in (91, 92)]
+    other = cell("FDRE", D=4, CE=8, Q=93)
+    assert longest(ULTRASCALE_PLUS, *cells, *equal).wires == 1000
+    assert longest(ULTRASCALE_PLUS, *cells, *equal, other).wires == 1000 + 1000 + 100
+    begins = replace(equal[1], parameters={"INIT": "1"})
+    assert longest(ULTRASCALE_PLUS, *cells, equal[0], begins).wires == 1000 + 1000 + 100
+
+
 def test_ports_are_registers() -> None:
     """Paths from an input and to an output count as those of registers do."""
     lut = cell("LUT4", A=3, Z=4)

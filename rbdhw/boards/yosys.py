@@ -87,8 +87,8 @@ WIRE = 2000
 
 Yosys takes 300 ps, with which logic outside of its longest paths becomes up to twice as deep as it need
 be. By RapidWright's terms a wire takes 280 to 630 ps in designs from 8,500 look-up tables to 1,700 DSP
-blocks, and a look-up table takes a sixth of that of 7 series. In an iiwa14's ``dfd`` at an interval of 1
-the slowest paths through products are 2 % shorter than with 1,600 ps; 2,600 ps gain no more.
+blocks, and cells take about half as long as those of 7 series. The timing check permits the ``dfd`` of an
+iiwa14 at an interval of 1 lower clocks with 1,000 or 1,300 ps, and no higher ones with 2,600 ps.
 """
 
 STEP = "synthesis with Yosys"

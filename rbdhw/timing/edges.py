@@ -34,7 +34,8 @@ class Edges:
         self._driver: dict[int, tuple[int, str]] = {}
         self._readers: Counter[int] = Counter(bit for bit in netlist.outputs if bit != CONSTANT)
         self._registers: Counter[int] = Counter()
-        self._inputs_of_registers: set[tuple[object, ...]] = set()
+        self._distinct: set[tuple[object, ...]] = set()
+        """Of flip-flops: their kind and parameters, and what they read, the clock included."""
         timed = [(cell, self._timing(cell)) for cell in netlist.cells]
         for number, (cell, timing) in enumerate(timed):
             self._connect(number, cell, timing)
@@ -63,18 +64,18 @@ class Edges:
             self._driver[bit] = (number, cell.kind)
         inputs = {pin for pins, _, _ in timing.arcs for pin in pins} | _pins_of(timing.setup)
         data = self._family.registers.get(cell.kind)
-        if data and self._family.merged and self._is_copy(cell, inputs):
+        if data and self._family.merged and self._is_copy(cell, outputs):
             return
         self._readers.update(set(_bits_at(cell, inputs)))
         if data:
             self._registers.update(_bits_at(cell, {data}))
 
-    def _is_copy(self, cell: Cell, inputs: set[str]) -> bool:
-        """Return whether a flip-flop before has the same inputs, and note those of this one."""
-        ports = ((pin, cell.ports.get(pin, ())) for pin in sorted(inputs))
-        read = cell.kind, *ports, *sorted(cell.parameters.items())
-        copy = read in self._inputs_of_registers
-        self._inputs_of_registers.add(read)
+    def _is_copy(self, cell: Cell, outputs: set[str]) -> bool:
+        """Return whether a flip-flop equals an earlier one, and note it."""
+        read = sorted((port, nets) for port, nets in cell.ports.items() if port not in outputs)
+        flip_flop = cell.kind, *read, *sorted(cell.parameters.items())
+        copy = flip_flop in self._distinct
+        self._distinct.add(flip_flop)
         return copy
 
     def _add(self, number: int, cell: Cell, timing: CellTiming) -> None:

@@ -15,7 +15,6 @@ from rbdhw.errors import DriverError
 from tests.support.documents import ROOT
 from tests.support.driver_folder import FOLDER
 from tests.support.faulty_line import ALL, KINDS, NEVER, FaultyLine, Work
-from tests.support.marks import long
 
 SESSIONS, MANY = 15, 450
 """The sessions of the suite, and those of `verify`; a session has some 35 faults."""
@@ -109,22 +108,14 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", *sys.argv[1:]]))
 """
 
 
+@pytest.mark.verify
 @pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="runs in itself")
-@pytest.mark.parametrize(
-    "files",
-    [
-        long(["test_faults.py::test_faults"]),
-        long(
-            [
-                *("test_faults.py::test_faults", "test_driver.py", "test_groups.py", "test_solutions.py"),
-                *("test_means.py", "test_boards.py::test_tasks_and_rollouts"),
-            ]
-        ),
-    ],
-    ids=["faults", "all"],
-)
-def test_with_sanitizers(loaded_folder, files):
+def test_with_sanitizers(loaded_folder):
     """The driver and the line, under the sanitizers for addresses and for undefined behaviour."""
+    files = (
+        *("test_faults.py::test_faults", "test_driver.py", "test_groups.py", "test_solutions.py"),
+        *("test_means.py", "test_boards.py::test_tasks_and_rollouts"),
+    )
     names = ("libasan.so", "libubsan.so", "libstdc++.so.6")
     libraries = [
         subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout

@@ -68,7 +68,7 @@ def rolled_out(engine, steps=HORIZON):
     return results
 
 
-def refuse(engine, steps=HORIZON):
+def assert_refused(engine, steps=HORIZON):
     """See that nothing follows the plan, nor reads it."""
     for _ in range(2):
         with pytest.raises(DriverError, match=FORGOTTEN):
@@ -97,10 +97,10 @@ def test_after_a_failure_nothing_follows_the_plan(engine, session, kind):
     engine.link.begin(**{kind: 0})
     with pytest.raises(DriverError):
         engine.respond(MPPI, request())
-    refuse(engine)
+    assert_refused(engine)
     if kind == "late":  # it comes behind the first row, and so may have moved it
         engine.converse(list(task().rows.items()))
-        refuse(engine)
+        assert_refused(engine)
     begun(engine, session)
     taken(engine, session)
     read(engine, session)
@@ -113,7 +113,7 @@ def test_rows_of_a_part_of_the_horizon_begin_no_plan(engine, session):
         engine.respond(MPPI, request())
     rows = {name: words[:-1] for name, words in task().rows[LOAD].items()}
     engine.converse([(LOAD, rows), (LOAD_COST, task().rows[LOAD_COST])])
-    refuse(engine, HORIZON - 1)
+    assert_refused(engine, HORIZON - 1)
 
 
 def test_a_mean_that_the_link_doubles_is_not_followed(engine, session):
@@ -121,7 +121,7 @@ def test_a_mean_that_the_link_doubles_is_not_followed(engine, session):
     begun(engine, session)
     engine.link.begin(doubled=0)
     taken(engine, session)
-    refuse(engine)
+    assert_refused(engine)
     begun(engine, session)
 
 
@@ -132,7 +132,7 @@ def test_means_of_a_run_that_change_their_order_are_an_error(engine, session):
     engine.link.begin(late=1)
     with pytest.raises(DriverError, match=DAMAGED):
         engine.respond(MPPI, run)
-    refuse(engine)
+    assert_refused(engine)
 
 
 def test_rows_that_are_loaded_again_are_not_the_plan(engine, session):
@@ -143,7 +143,7 @@ def test_rows_that_are_loaded_again_are_not_the_plan(engine, session):
     session.respond(LOAD, row)
     with pytest.raises(DriverError, match=DAMAGED):
         engine.respond(MPPI, request())
-    refuse(engine)
+    assert_refused(engine)
     begun(engine, session)
 
 
@@ -161,7 +161,7 @@ def test_an_accelerator_that_was_reset_has_no_plan(engine, session, call):
         calls[call]()
     with pytest.raises(DriverError, match=f"{DAMAGED}|{FORGOTTEN}"):
         engine.respond(MPPI, request())
-    refuse(engine)
+    assert_refused(engine)
     begun(engine, session)
 
 

@@ -109,13 +109,13 @@ def test_a_request_that_waits_loads_no_row():
 
 def test_samples_that_leave_the_domain_weigh_nothing():
     script = Script(planned().accelerator)
-    script.mppi_that_leaves()
+    script.check_mppi_that_leaves()
     script.check(simulation())
 
 
 def test_samples_that_leave_in_the_last_step_weigh_nothing():
     script = Script(planned().accelerator)
-    script.mppi_that_leaves_at_the_end(24)
+    script.check_mppi_that_leaves_at_the_end(24)
     script.check(simulation())
 
 

@@ -49,11 +49,11 @@ def test_means_that_follow_one_another(script):
 
 
 def test_samples_that_leave_the_domain_weigh_nothing(script):
-    script.mppi_that_leaves()
+    script.check_mppi_that_leaves()
 
 
 def test_samples_that_leave_in_the_last_step_weigh_nothing(script):
-    script.mppi_that_leaves_at_the_end(40)
+    script.check_mppi_that_leaves_at_the_end(40)
 
 
 def test_costs_and_temperatures_of_all_sizes(script):

@@ -58,7 +58,7 @@ class Script(PacketScript):
         asked = self.first(draw, size) | {name: np.array([number]) for name, number in numbers.items()}
         return self.send(MPPI, asked | {name: np.array([number]) for name, number in others.items()})
 
-    def mppi_that_leaves(self):
+    def check_mppi_that_leaves(self):
         """Send requests of which some samples count, and then none: the forces stay, some steps later."""
         self.load(0, deviation=1.0)
         words = {word.name: word for word in self.model.interface.inputs(MPPI)}
@@ -69,7 +69,7 @@ class Script(PacketScript):
         assert (status[0], none["mppi.counted"][0], none["mppi.weight"][0]) == (OUTSIDE, 0, 0)
         np.testing.assert_array_equal(self.mean()[1]["mean.tau[0]"][:-2], before[2:])
 
-    def mppi_that_leaves_at_the_end(self, samples):
+    def check_mppi_that_leaves_at_the_end(self, samples):
         """Send a request for a mean from rest, of samples that push in the last step only, and read it.
 
         As many count as stay within the formats of velocities in double precision.

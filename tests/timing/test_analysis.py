@@ -192,14 +192,13 @@ def test_a_dsp_block_of_ultrascale_plus_by_its_registers(registers: str, period:
 
 
 def test_equal_registers_are_one_where_synthesis_merges_them() -> None:
-    """One beside the look-up table, without a wire; registers with other enables are two, with wires."""
+    """One is beside the look-up table, without a wire; those of other enables or clocks have wires."""
     cells = [cell("FDRE", D=90, Q=3), cell("LUT2", I0=3, O=4)]
-    equal = [cell("FDRE", D=4, CE=7, Q=net) for net in (91, 92)]
-    other = cell("FDRE", D=4, CE=8, Q=93)
+    equal = [cell("FDRE", D=4, CE=7, C=CLOCK_NET, Q=net) for net in (91, 92)]
     assert longest(ULTRASCALE_PLUS, *cells, *equal).wires == 1000
-    assert longest(ULTRASCALE_PLUS, *cells, *equal, other).wires == 1000 + 1000 + 100
-    begins = replace(equal[1], parameters={"INIT": "1"})
-    assert longest(ULTRASCALE_PLUS, *cells, equal[0], begins).wires == 1000 + 1000 + 100
+    others = [cell("FDRE", D=4, CE=8, C=CLOCK_NET, Q=93), cell("FDRE", D=4, CE=7, C=9, Q=93)]
+    for other in (*others, replace(equal[1], parameters={"INIT": "1"})):
+        assert longest(ULTRASCALE_PLUS, *cells, *equal[:1], other).wires == 1000 + 1000 + 100
 
 
 def test_ports_are_registers() -> None:

@@ -74,7 +74,7 @@ def test_solutions_in_a_loop_are_those_of_the_model(build, solutions):
     run(build, steps)
 
 
-@pytest.mark.parametrize("warm", [False, long(True)])
+@pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.verify
 def test_a_sweep_without_a_policy_is_repeated_with_the_same_values(warm):
     build = BUILDS[0]

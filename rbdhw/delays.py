@@ -50,6 +50,8 @@ class Delays:
     """What of a product is within its block."""
     out: float = 0.0
     """What a wire that leaves a block takes longer than another."""
+    pre_add: float = 0.0
+    """What a sum in front of a product adds to it within the block."""
 
     def sum(self, width: int, *, rounds: bool = False) -> float:
         """Return the delay of a sum with this many bits."""
@@ -143,6 +145,8 @@ class Figures:
     """Through a DSP block without registers."""
     addend: float
     """From the addend of a DSP block without registers to its output."""
+    pre_add: float
+    """What the pre-adder of a DSP block adds to a product."""
     operand: float
     """From data to the operand registers of a DSP block."""
     cascades: tuple[float, float, float, float]
@@ -175,6 +179,7 @@ class Figures:
             addend=self.product - self.addend,
             product=self.product,
             out=self.to_block,
+            pre_add=self.pre_add,
         )
 
     def pipelines(self, wire: float) -> tuple[Pipeline, Pipeline, Pipeline]:
@@ -196,8 +201,8 @@ class Figures:
 # its look-up table less); look-up tables by their mean pin; sums of 18 bits by look-up table, three carry
 # blocks and the sum's output. Wires: 140 ps and 6 ps a tile of long wires, for a third of the side, and 64 ps
 # for the way from there. DSP blocks: the highest clocks in AMD DS923 (544 MHz without a register of the
-# product, 775 MHz with it), 1.51 ns without registers in the sources of an open router, and the rest as in
-# DSP48E1. Block RAM: 1.003 ns by RapidWright.
+# product, 775 MHz with it, 410 MHz with a pre-adder and neither register), 1.51 ns without registers in the
+# sources of an open router, and the rest as in DSP48E1. Block RAM: 1.003 ns by RapidWright.
 ULTRASCALE_PLUS = Figures(
     wire=0.204,
     by_side=0.00224,
@@ -211,6 +216,7 @@ ULTRASCALE_PLUS = Figures(
     carry_half=0.09,
     product=1.51,
     addend=0.709,
+    pre_add=0.601,
     operand=0.173,
     cascades=(1.589, 1.657, 0.671, 0.592),
     block=(1.58, 1.838, 0.176, 1.29),
@@ -234,6 +240,7 @@ SERIES_7 = Figures(
     carry_half=0.59,
     product=2.823,
     addend=1.325,
+    pre_add=0.983,
     operand=0.324,
     cascades=(2.97, 3.098, 1.255, 1.107),
     block=(2.952, 2.952, 0.329, 2.155),

@@ -67,11 +67,13 @@ MAY_IMPORT = {
     "domain": (
         "errors remarks runtime arrays protocol robot golden dynamics.integration dynamics.joint fixed.lower"
     ),
-    "schedule": f"errors scalar graph delays target {FORMATS} fixed.block_sum fixed.step_program",
+    "schedule": (
+        f"errors scalar graph delays target {FORMATS} fixed.block_sum fixed.pre_sum fixed.step_program"
+    ),
     "rtl": (
         "errors verilog_names runtime registers.map model.interface scalar header arrays protocol delays "
         f"target {FORMATS} fixed.single_precision {ROLLOUTS} fixed.scaled fixed.solver fixed.normal "
-        f"fixed.fusion schedule.model {STEPS} estimate.fabric"
+        f"fixed.fusion fixed.pre_sum schedule.model {STEPS} estimate.fabric"
     ),
     "estimate": "target",
     "estimate.energy": "target fixed.program",

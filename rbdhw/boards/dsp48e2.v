@@ -24,7 +24,9 @@ module DSP48E2 (
     parameter A_INPUT = "DIRECT", B_INPUT = "DIRECT", AMULTSEL = "A", BMULTSEL = "B", PREADDINSEL = "A";
     parameter USE_MULT = "MULTIPLY", USE_SIMD = "ONE48", USE_PATTERN_DETECT = "NO_PATDET";
     generate
-        if (AREG == 0 && MREG == 0 && PREG == 0)
+        if (AMULTSEL == "AD")  // without registers
+            specify (A *> P) = 8251; (A *> PCOUT) = 7982; (D *> P) = 8251; (D *> PCOUT) = 7982; endspecify
+        else if (AREG == 0 && MREG == 0 && PREG == 0)
             specify (A *> P) = 6208; (A *> PCOUT) = 5939; endspecify
         else
             specify $setup(A, posedge CLK, AREG != 0 ? 1000 : MREG != 0 ? 3113 : 5519); endspecify

@@ -74,6 +74,15 @@ class Core(ABC):
     stands_alone: ClassVar[bool] = False  # whether it can only stand beside copies of itself
 
     @property
+    def as_given(self) -> bool:
+        """Whether its results have the bits of the program that was given."""
+        return True
+
+    def given_bits(self, _options: BuildOptions) -> Self:
+        """Return the core with results that have the bits of the program that was given."""
+        return self
+
+    @property
     def late(self) -> int:
         """The cycles from a task's start until its forces may be given, to a core of a solver."""
         return 0

@@ -23,12 +23,11 @@ from rbdhw.explore.initiation_interval import SMALLER, Interval, interval
 from rbdhw.explore.plan import Plan, Scheduled
 from rbdhw.fixed.program import Program
 from rbdhw.model.accelerator import AcceleratorModel
-from rbdhw.model.interface import Interface
 from rbdhw.model.traffic import Traffic, traffic
 from rbdhw.options.build import ASKED_FOR, CORES, DEFAULT_CORE, THE_DEFAULT, BuildOptions
 from rbdhw.progress import Progress, silent
 from rbdhw.protocol import any_takes
-from rbdhw.quantize.formats import Formats, accelerator_model, check_integers
+from rbdhw.quantize.formats import Formats, accelerator_model, check_integers, measure, meets_budget
 from rbdhw.remarks import warn
 from rbdhw.robot.model import Robot
 from rbdhw.robot.mounting import NO_LINKS
@@ -156,17 +155,25 @@ class BuildSearch(PreparedBuild):
         formats, sharing = self.formats(core, ii), self.sharing(core, ii)
         check_integers(formats.program, self.prepared.robot, options)
         self.progress(f"scheduling the {core} at an II of {ii}")
-        built = KINDS[core].build(formats.program, self.device, options, formats.groups)
-        accelerator = self._accelerator(built.program)
-        if options.fit is not None:
-            built = self._fitted(built, accelerator.interface, options, options.fit)
-            accelerator = self._accelerator(built.program)
+        built = self._fitted(
+            KINDS[core].build(formats.program, self.device, options, formats.groups), options
+        )
+        errors = formats.errors
+        if not built.as_given:
+            errors = measure(self.observed(), options, built.program)
+            if not meets_budget(errors, options):
+                built, errors = self._fitted(built.given_bits(options), options), formats.errors
         if built.program is not formats.program:
-            formats = replace(formats, program=built.program)
+            formats = replace(formats, program=built.program, errors=errors)
+        accelerator = self._accelerator(built.program)
         return Scheduled(formats, sharing, accelerator, built, built.estimate(accelerator.interface))
 
-    def _fitted(self, core: Core, interface: Interface, options: BuildOptions, share: float) -> Core:
+    def _fitted(self, core: Core, options: BuildOptions) -> Core:
         """Return a core with products in look-up tables, if it fits the share with them and not otherwise."""
+        share = options.fit
+        if share is None:
+            return core
+        interface = self._accelerator(core.program).interface
         excess = core.estimate(interface).dsp_blocks - math.floor(share * self.device.dsp_blocks)
         smaller = core.with_fewer_blocks(options, excess) if excess > 0 else core
         return core if short_of(smaller.estimate(interface), self.device, share) else smaller

@@ -227,7 +227,7 @@ class FormatChoice:
 
     def measure_all(self, program: Program) -> Measured:
         """Return the errors of a program in all held-out tasks."""
-        return self.measure(program, self._observed.draws.held_out)
+        return measure(self._observed, self._options, program)
 
     def excess(self, function: str, proofs: Proofs) -> float:
         """Return the largest ratio of a function's proven errors to its budget; zero without a budget."""
@@ -290,11 +290,7 @@ class FormatChoice:
 
     def measure(self, program: Program, tasks: int) -> Measured:
         """Return the errors of a program by function, in the first ``tasks`` tasks."""
-        observed = self._observed
-        draft = accelerator_model(observed.model, observed.domain, [program], self._options)
-        options, trials = self._options, observed.trials
-        shares = {function: options.budget_share(function) for function in options.functions}
-        return {f: function_errors(draft, trials, f, tasks, share) for f, share in shares.items()}
+        return measure(self._observed, self._options, program, tasks)
 
     def reason(self, widths: Widths, row: Row) -> str:
         """Return a sentence on the node that limits the accuracy of some results in a stratum."""
@@ -338,6 +334,22 @@ def accelerator_model(
     return AcceleratorModel(
         model.source, domain, tuple(program.plain for program in programs), model.fext, interface
     )
+
+
+def measure(
+    observed: Observed, options: BuildOptions, program: Program, tasks: int | None = None
+) -> Measured:
+    """Return the errors of a program by function, in the first ``tasks`` held-out tasks or in all."""
+    tasks = observed.draws.held_out if tasks is None else tasks
+    draft = accelerator_model(observed.model, observed.domain, [program], options)
+    shares = {function: options.budget_share(function) for function in options.functions}
+    return {f: function_errors(draft, observed.trials, f, tasks, share) for f, share in shares.items()}
+
+
+def meets_budget(errors: Measured, options: BuildOptions) -> bool:
+    """Return whether errors are within the budget of the options, if these have one."""
+    budget = options.budget
+    return budget is None or max(figures.bound for figures in errors.values()) <= budget
 
 
 def function_errors(

@@ -27,11 +27,11 @@ UNUSED_REGISTERS = tuple(
 )
 IDLE_ENABLES = ("CEA1", "CEB1", "CEC", "CED", "CEAD", "CEALUMODE", "CECARRYIN", "CECTRL", "CEINMODE")
 RESETS = ("A", "B", "C", "D", "M", "P", "ALLCARRYIN", "ALUMODE", "CTRL", "INMODE")
-PREADDERS: dict[str, dict[str, str]] = {
-    "DSP48E1": {"p_USE_DPORT": "FALSE"},
-    "DSP48E2": {"p_AMULTSEL": "A", "p_BMULTSEL": "B", "p_PREADDINSEL": "A"},
+PRE_ADDERS: dict[str, tuple[dict[str, str], ...]] = {
+    "DSP48E1": tuple({"p_USE_DPORT": used} for used in ("FALSE", "TRUE")),
+    "DSP48E2": tuple({"p_AMULTSEL": a, "p_BMULTSEL": "B", "p_PREADDINSEL": "A"} for a in ("A", "AD")),
 }
-"""Parameters without which an adder before the multiplier would be used."""
+"""Parameters without the adder in front of the multiplier, and with it."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,24 @@ class Signs:
 PLUS = Signs()
 
 
+@dataclass(frozen=True)
+class PreAdded:
+    """A factor that a block without registers adds up in front of its multiplier."""
+
+    first: Any
+    second: Any
+    subtracts: bool
+    """Whether the second number is subtracted."""
+
+    def __len__(self) -> int:
+        return len(self.total)
+
+    @property
+    def total(self) -> Any:
+        """The factor."""
+        return self.first - self.second if self.subtracts else self.first + self.second
+
+
 def multiply_add(
     m: Module,
     name: str,
@@ -81,19 +99,20 @@ def multiply_add(
     """Return ``a b + addend``, ``registers`` cycles after the operands; without registers with other signs.
 
     The addend must arrive :func:`addend_delay` cycles after the operands. ``name`` names the submodule.
-    Without registers, a block that adds is named, too: synthesis would leave the addition to the fabric.
+    Without registers, a block that adds is named, too: synthesis would leave the addition to the fabric. Such
+    a block also takes a factor ``a`` that it adds up itself.
     """
     widths, addend_bits = (len(a), len(b)), len(addend)
     if registers == 0 and primitive is not None and primitive.chains(widths, addend_bits):
         return chain(m, name, primitive, _ordered(primitive, a, b), addend, 0, signs)
     if registers == 0 and primitive is not None and primitive.adds_alone(widths, addend_bits):
-        first, second = _ordered(primitive, a, b)
+        first, second = (a, b) if isinstance(a, PreAdded) else _ordered(primitive, a, b)
         bits = max(sum(widths), addend_bits + (not addend.shape().signed), signs.constant.bit_length()) + 2
         bits -= signs == PLUS
         return block(m, name, primitive, first, second, addend, 0, signs=signs).o[:bits].as_signed()
     if registers == 0:
         product = Signal(signed(sum(widths)), name=f"{name}_product")
-        m.d.comb += product.eq(a * b)
+        m.d.comb += product.eq((a.total if isinstance(a, PreAdded) else a) * b)
         return product + addend if signs == PLUS else signs.apply(product, addend)
     m.submodules[name] = unit = Multiplier(
         widths, addend_bits + (not addend.shape().signed), registers, primitive
@@ -281,15 +300,20 @@ class DspBlock(wiring.Component):
         registers: int,  # pipeline registers, 0 to 3; also the latency
         chained: Chained | None = None,  # the place in a cascade
         signs: Signs = PLUS,
+        # Whether `a` is subtracted from `d` in front of the multiplier, or added; None if `a` is the factor.
+        subtracts: bool | None = None,
     ) -> None:
         self.primitive = primitive
         self.registers = registers
         self.chained = chained
         self.signs = signs
+        self.subtracts = subtracts
         cascade = chained and (chained.below is None, chained.shifts, chained.adds)
-        self.variant = primitive.name, registers, cascade, signs
+        self.variant = primitive.name, registers, cascade, signs, subtracts
         a, b = primitive.ports
         adds = {"addend": In(signed(SUM_BITS))} if primitive.adds else {}
+        if subtracts is not None:
+            adds["d"] = In(signed(a))
         if chained is not None:
             adds["above"] = Out(signed(SUM_BITS))
             if chained.below is not None:
@@ -303,7 +327,10 @@ class DspBlock(wiring.Component):
         return m
 
     def _dsp48(self, m: Module) -> Instance:
-        """AMD's block (UG579, UG479): P = C + A B. The wider operand goes to A, extended to its 30 bits."""
+        """AMD's block (UG579, UG479): P = C + A B, or C + (D + A) B, or C + (D - A) B.
+
+        The wider operand goes to A, extended to its 30 bits.
+        """
         kind, chained = self.primitive.name, self.chained
         operand, product, result = (int(self.registers >= least) for least in (1, MOST_REGISTERS, 2))
         used = {"CEA2": operand, "CEB2": operand, "CEM": product, "CEP": result}
@@ -311,6 +338,8 @@ class DspBlock(wiring.Component):
         m.d.comb += extended.eq(self.a)
         # X and Y select the product, Z selects C, W a constant; the block adds them.
         mode, cascade = 0b011_01_01, {}
+        pre_adds = self.subtracts is not None
+        in_mode = pre_adds << 2 | bool(self.subtracts) << 3  # D counts, and A is subtracted from it
         if self.signs.inner and chained is None:
             mode |= 0b10 << 7
             cascade["p_RND"] = Const(self.signs.inner, SUM_BITS)
@@ -331,15 +360,15 @@ class DspBlock(wiring.Component):
             p_A_INPUT="DIRECT",
             p_B_INPUT="DIRECT",
             p_USE_PATTERN_DETECT="NO_PATDET",
-            **PREADDERS[kind],
+            **PRE_ADDERS[kind][pre_adds],
             i_CLK=ClockSignal("sync"),
             i_A=extended,
             i_B=self.b,
             i_C=self.addend,
-            i_D=Const(0, 27 if kind == "DSP48E2" else 25),
+            i_D=self.d if pre_adds else Const(0, self.primitive.ports[0]),
             i_OPMODE=Const(mode, 9 if kind == "DSP48E2" else 7),
             i_ALUMODE=Const(self.signs.mode, 4),
-            i_INMODE=Const(0, 5),
+            i_INMODE=Const(in_mode, 5),
             i_CARRYIN=Const(0, 1),
             i_CARRYINSEL=Const(0, 3),
             **{f"i_{port}": Const(enabled, 1) for port, enabled in used.items()},
@@ -385,10 +414,15 @@ def block(
 ) -> DspBlock:
     """Return one multiplier block, whose output is ``registers`` cycles after operands that fit its ports.
 
-    The block adds ``addend`` before the result's register; a block that cannot add ignores it.
+    The block adds ``addend`` before the result's register; a block that cannot add ignores it. ``a`` may be a
+    factor that it adds up.
     """
-    m.submodules[name] = unit = DspBlock(primitive, registers, chained, signs)
-    m.d.comb += [unit.a.eq(a), unit.b.eq(b)]
+    added = a if isinstance(a, PreAdded) else None
+    unit = DspBlock(primitive, registers, chained, signs, added.subtracts if added else None)
+    m.submodules[name] = unit
+    m.d.comb += [unit.a.eq(added.second if added else a), unit.b.eq(b)]
+    if added:
+        m.d.comb += unit.d.eq(added.first)
     if primitive.adds:
         m.d.comb += unit.addend.eq(addend)
     if chained is not None and chained.below is not None:

@@ -11,12 +11,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from rbdhw.fixed.pre_sum import PreSum
 from rbdhw.fixed.program import Kind, Operand, Operation
 from rbdhw.rtl.arithmetic import align, combine, cut, differ, half, scale, sign_bits
 from rbdhw.rtl.booth import BoothMultiplier
 from rbdhw.rtl.delay import delay_line, register
 from rbdhw.rtl.multiplexer import FAMILY
-from rbdhw.rtl.multiplier import PLUS, Signs, addend_delay, multiply_add
+from rbdhw.rtl.multiplier import PLUS, PreAdded, Signs, addend_delay, multiply_add
 from rbdhw.rtl.reciprocal import ReciprocalUnit
 from rbdhw.rtl.signature import BoundProgram, Signature
 from rbdhw.rtl.trigonometry import TrigonometryUnit
@@ -312,16 +313,33 @@ class RegionModule(wiring.Component):
         return overflows
 
     def _factors(self, index: int) -> tuple[Any, Any]:
-        """Return a step's factors, the wider first; constants of twins have the width of the widest."""
-        operation = self._source.operation(index)
-        factors = self._operands(index)
+        """Return a step's factors, the one with a sum or the wider one first.
+
+        Constants of twins have the width of the widest.
+        """
+        operation, step = self._source.operation(index), self._bound.steps[index]
+        factors = [
+            self._tap(self._bound.tap(operand.value, self._bound.starts[index]))
+            for operand in operation.operands
+            if operand.value != step.pre_sum
+        ]
         if operation.kind is Kind.SCALE:
-            value = self._bound.steps[index].results[0]
-            twins = (self._program.operations[twin] for twin in self._bound.group(value))
+            twins = (self._program.operations[twin] for twin in self._bound.group(step.results[0]))
             width = max(twin.constant.bit_length() for twin in twins) + 1
             factors.append(Const(operation.constant, signed(width)))
+        if step.pre_sum is not None:
+            return self._pre_added(index, step.pre_sum), *factors
         first, second = sorted(factors, key=len, reverse=True)
         return first, second
+
+    def _pre_added(self, index: int, value: int) -> PreAdded:
+        """Return the factor of a step that its block adds up."""
+        added, start = PreSum.of(self._program, value), self._bound.starts[index]
+        first, second = (
+            align(self._tap(self._bound.tap(operand.value, start)), operand)
+            for operand in (added.first, added.second)
+        )
+        return PreAdded(first, second, added.second.negative)
 
     def _trigonometry(self, m: Module, unit: Unit, name: str) -> None:
         """Build a trigonometry unit with its angle and constant offset selected by slot."""

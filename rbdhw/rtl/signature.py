@@ -67,6 +67,8 @@ class BoundProgram:
         if not signature.steps:
             return [f"{region.step}{joint}: delay lines."]
         names = {value: name.removeprefix(f"{region}__") for value, name in self.names.items()}
+        added = (bound.steps[step].pre_sum for step in signature.steps)
+        names |= {s: f"({formula(self.program, s, names)})" for s in added if s is not None}
         units = {step: f"{name}: " for name, unit in signature.named_units for step in unit.steps.values()}
         cycles: dict[int, list[str]] = defaultdict(list)
         for step in signature.steps:
@@ -148,8 +150,7 @@ class BoundProgram:
 
     def _read(self, steps: tuple[int, ...]) -> Iterator[Tap]:
         for index in steps:
-            total = self.bound.block_sum(self.program, index)
-            for operand in (*self.operation(index).operands, *((total.addend,) if total else ())):
+            for operand in self.bound.operands(self.program, index):
                 if self.program.operations[operand.value].kind is not Kind.CONSTANT:
                     yield self.bound.tap(operand.value, self.bound.starts[index])
 

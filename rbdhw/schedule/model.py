@@ -16,7 +16,8 @@ from enum import StrEnum
 from functools import cached_property
 
 from rbdhw.fixed.block_sum import BlockSum
-from rbdhw.fixed.program import Program
+from rbdhw.fixed.pre_sum import PreSum
+from rbdhw.fixed.program import Operand, Program
 from rbdhw.graph.twins import Group
 from rbdhw.scalar import Region
 
@@ -59,6 +60,8 @@ class Step:
     delay: float
     registered: bool = False  # whether the step starts with its cycle, on operands from registers
     limbs: int = 1  # the number of limbs that take turns with each result; 1 without twins
+    # The factor of a product that its block adds up in front of the multiplier; None if no factor is a sum.
+    pre_sum: int | None = None
 
 
 def pairs_in_blocks(steps: Iterable[Step]) -> list[tuple[int, int]]:
@@ -75,7 +78,8 @@ class Problem:
     for words that arrive later than the others of a task. ``limits`` is the number of units of each resource,
     and ``period`` the usable part of a cycle (ns). ``twins`` are values computed by steps, in the order of
     the limbs; ``limb_limits`` is the number of units that serve steps with this number of limbs.
-    ``registers`` is the number of pipeline registers of each product in units of a resource.
+    ``registers`` is the number of pipeline registers of each product in units of a resource, and ``pre_add``
+    what a sum in front of a product adds to it (ns); 0 where blocks have no pre-adder.
     """
 
     steps: tuple[Step, ...]
@@ -87,6 +91,7 @@ class Problem:
     twins: tuple[Group, ...] = ()
     limb_limits: dict[tuple[Resource, int], int] = field(default_factory=dict)
     registers: dict[Resource, int] = field(default_factory=dict)
+    pre_add: float = 0.0
 
     def limit(self, step: Step) -> int:
         """Return the number of units that serve steps like this one."""
@@ -176,6 +181,17 @@ class Bound:
         """Return the sum that the block of a step's product computes; None if it adds nothing."""
         product, *totals = self.steps[index].results
         return BlockSum.of(program, product, *totals) if product in self.absorbed else None
+
+    def operands(self, program: Program, index: int) -> list[Operand]:
+        """Return the operands that the hardware of a step reads: those of all sums in a block among them."""
+        step = self.steps[index]
+        operands = list(program.operations[step.results[0]].operands)
+        if step.pre_sum is not None:
+            added = PreSum.of(program, step.pre_sum)
+            operands = [operand for operand in operands if operand.value != step.pre_sum]
+            operands += [added.first, added.second]
+        total = self.block_sum(program, index)
+        return operands if total is None else [*operands, total.addend]
 
     @cached_property
     def late(self) -> dict[int, int]:

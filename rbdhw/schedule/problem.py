@@ -65,7 +65,8 @@ def problem(
     inputs.difference_update(value for step in steps for value in step.results)
     available = dict.fromkeys(sorted(inputs), 0)
     registers = {kind: pipeline.registers for kind, pipeline in pipelines.items()}
-    return limited(Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers))
+    pre_add = target.delays.pre_add
+    return limited(Problem(steps, available, ii, clock.mhz, period, {}, tuple(twins), {}, registers, pre_add))
 
 
 def limited(unlimited: Problem) -> Problem:

@@ -219,7 +219,7 @@ def latest_ends(program: Program, bound: Bound, later: int, network: Network) ->
         + min(
             needed.get(value, last) + delays[-1] - delay
             for i, delay in zip(group, delays, strict=True)
-            for value in bound.steps[i].results
+            for value in network.problem.steps[i].results
         )
         for group, delays in zip(network.groups, network.delays, strict=True)
     ]

@@ -2,9 +2,10 @@
 
 UltraScale+: RapidWright's ``intrasite_delay_terms.txt``, with the delays of site pins; its speed grade is
 not stated and taken as -2. It has no DSP block: the longest paths between registers inside are those of the
-highest clocks in AMD DS923, an unregistered product takes 1,510 ps in the sources of an open router, and the
-other arcs of the block are those of DSP48E1 in the same proportion. 7 series, speed grade -1: Yosys'
-``cells_sim.v``, whose figures are those of Project X-Ray for Artix-7, and AMD DS181.
+highest clocks in AMD DS923, and so is what a pre-adder takes; an unregistered product takes 1,510 ps in the
+sources of an open router, and the other arcs of the block are those of DSP48E1 in the same proportion.
+7 series, speed grade -1: Yosys' ``cells_sim.v``, whose figures are those of Project X-Ray for Artix-7, and
+AMD DS181.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class _Amd:
     """Of shift registers: from the clock; from data to it."""
     product: float
     """The scale of the DSP block's delays."""
+    pre_adder: float
+    """What the adder in front of the multiplier adds to a path through the DSP block."""
     periods: tuple[float, float]
     """Between the DSP block's registers: without and with a register of the product."""
     block_ram: tuple[float, float, float]
@@ -134,19 +137,20 @@ def _lut_memory(cell: Cell, figures: _Amd) -> CellTiming:
 def _dsp48(cell: Cell, figures: _Amd) -> CellTiming:
     """P = A B + C + PCIN; A and B enter registers, or else that of the product or of the result.
 
-    The sum goes to the block above, too, as PCOUT.
+    The sum goes to the block above, too, as PCOUT. Where the pre-adder is used, it adds D and A in front of
+    the multiplier, without registers of its own.
     """
     a, c, m, p = (int(cell.parameters.get(f"{name}REG", "1"), 2) for name in "ACMP")
-    scale = figures.product
+    scale, (first, later) = figures.product, _pre_adder(cell, figures)
     setup: dict[Pins, float] = {}
     clocked: dict[Pins, float] = {}
     arcs: list[Arc] = []
     if a or m or p:
-        setup[("A",)] = scale * (254 if a else 1416 if m else 2739)
+        setup[first] = scale * 254 if a else later + scale * (1416 if m else 2739)
         setup[("B",)] = scale * (324 if a else 1285 if m else 2608)
     else:
-        arcs += [(("A",), ("P",), scale * 2823), (("B",), ("P",), scale * 2690)]
-        arcs += [(("A",), ("PCOUT",), scale * 2970), (("B",), ("PCOUT",), scale * 2838)]
+        arcs += [(first, ("P",), later + scale * 2823), (("B",), ("P",), scale * 2690)]
+        arcs += [(first, ("PCOUT",), later + scale * 2970), (("B",), ("PCOUT",), scale * 2838)]
     if c or p:
         setup[("C",)] = scale * (168 if c else 1244)
     else:
@@ -156,9 +160,15 @@ def _dsp48(cell: Cell, figures: _Amd) -> CellTiming:
     else:
         arcs += [(("PCIN",), ("P",), scale * 1107), (("PCIN",), ("PCOUT",), scale * 1255)]
     if a or c or m or p:
-        clocked[("P",)] = scale * (329 if p else 1671 if m else 2952)
-        clocked[("PCOUT",)] = scale * (435 if p else 1819 if m else 3098)
+        clocked[("P",)] = scale * (329 if p else 1671 if m else 2952) + later * (not p and not m)
+        clocked[("PCOUT",)] = scale * (435 if p else 1819 if m else 3098) + later * (not p and not m)
     return CellTiming(tuple(arcs), clocked, setup, figures.periods[bool(m)] if a and p else 0.0)
+
+
+def _pre_adder(cell: Cell, figures: _Amd) -> tuple[Pins, float]:
+    """Return the inputs of a DSP block in front of its first factor, and what its pre-adder takes."""
+    adds = cell.parameters.get("AMULTSEL") == "AD" or cell.parameters.get("USE_DPORT") == "TRUE"
+    return (("A", "D"), figures.pre_adder) if adds else (("A",), 0.0)
 
 
 def _block_ram(cell: Cell, figures: _Amd) -> CellTiming:
@@ -195,6 +205,7 @@ SERIES_7 = _amd(
         memory=(1190, 461, 245, 654),
         shift=(1472, 173),
         product=1.0,
+        pre_adder=3806 - 2823,
         periods=(2952, 2155),
         block_ram=(2454, 882, 1.0),
         beside={"LUT": 0, "MUXF7": 0, "MUXF8": 0, "CARRY4": 0},
@@ -226,6 +237,7 @@ ULTRASCALE_PLUS = _amd(
         memory=(312, 81, 117, 180 + 65),
         shift=(312, 81),
         product=1510 / 2823,
+        pre_adder=1e6 / 410 - 1e6 / 544,
         periods=(1e6 / 544, 1e6 / 775),
         block_ram=(1003, 229, 1003 / 2454),
         beside={"LUT": 50 - 100, "MUXF7": -100, "MUXF8": -100, "CARRY4": -100},

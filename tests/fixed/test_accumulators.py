@@ -40,7 +40,7 @@ def test_other_functions_have_no_accumulators():
 def test_a_state_is_wider_than_the_multipliers(plan):
     words = {word.name: word.format.width for word in plan.formats.program.inputs}
     assert min(words[name] for name in STATE) > WIDTH + 4
-    assert not plan.formats.program.wide
+    assert not plan.core.entries()["wide_products"].multipliers
 
 
 def test_a_step_is_as_accurate_as_the_accelerations(plan):

@@ -89,11 +89,11 @@ class CoreHarness(Elaboratable):
 
             return remembered
 
-        def multiply_add(_m, _name, a, b, addend, *, registers, primitive):  # noqa: ARG001
+        def multiply_add(_m, _name, a, b, addend, *, registers, primitive, signs):  # noqa: ARG001
             assert registers == 0
             product = Signal(signed(len(a) + len(b)))
-            self.units.append((now[0], (a, b), [product], registers))
-            return product + addend
+            self.units.append((now[0], (getattr(a, "total", a), b), [product], registers))
+            return signs.apply(product, addend)
 
         return mock.patch.multiple(
             region.RegionModule, _multiplier=remember(multiplier), _trigonometry=remember(trigonometry)
@@ -195,6 +195,9 @@ class CoreHarness(Elaboratable):
         else:
             factors = [*taken, *([Const(operation.constant)] if operation.kind is Kind.SCALE else [])]
             expected = sorted(factors, key=len, reverse=True)
+            if step.pre_sum is not None:
+                total = self.values[step.pre_sum]
+                expected = [total, *(factor for factor in factors if factor is not total)]
             pairs = [(made[0], self.free[step.results[0]])]
         with m.If(self.at(start)):
             m.d.comb += Assert(Cat(a == b for a, b in zip(operands, expected, strict=True)).all())
@@ -211,8 +214,8 @@ def shift(value, operand):
 def outcome_of(tmp_path, name, function, ii, change=lambda program: program):
     program = change(chosen_program(name, (function,), WIDTH))
     options = BuildOptions((function,), width=WIDTH, ii=ii, samples=64)
-    bound = PipelineCore.build(program, target("xcvu9p"), options, ()).schedule
-    harness = CoreHarness(program, bound, function)
+    core = PipelineCore.build(program, target("xcvu9p"), options, ())
+    harness = CoreHarness(core.program, core.schedule, function)
     return unroll(harness, tmp_path, harness.core.latency(function) + 3)
 
 

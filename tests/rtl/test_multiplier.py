@@ -9,7 +9,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
-from rbdhw.rtl.multiplier import PLUS, Multiplier, Signs, addend_delay, multiply_add
+from rbdhw.rtl.multiplier import PLUS, Multiplier, PreAdded, Signs, addend_delay, multiply_add
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS, target
 from rbdhw.verilator.simulator import Harness, make_simulator
@@ -61,6 +61,9 @@ CONSTANTS = tuple(
 SIGNS = (PLUS, Signs(product=True), *CONSTANTS)
 
 
+PRE_ADDED = [(subtracts, signs) for subtracts in (False, True) for signs in SIGNS[:2]]
+
+
 def fitting(primitive, signs):
     """Return the inputs, by number, that blocks without registers take with these signs."""
     if signs == PLUS:
@@ -105,6 +108,8 @@ class Comparison(wiring.Component):
                 pairs += [
                     self._unregistered(m, primitive, k, inputs[k], signs) for k in fitting(primitive, signs)
                 ]
+            if primitive.adds:
+                pairs += [self._pre_added(m, primitive, random, *case) for case in PRE_ADDED]
         # Nothing is compared before the registers are filled.
         filled = Signal(range(5))
         with m.If(filled < 4):
@@ -131,10 +136,22 @@ class Comparison(wiring.Component):
             results.append(unit.o)
         return results
 
+    def _pre_added(self, m, primitive, random, subtracts, signs):
+        """Return the same where the block adds up a factor that fills its port, of two different widths."""
+        most, other = primitive.ports
+        numbers = random[: most - 1], random[30 : 30 + most - 4], random[60 : 60 + other], random[80:110]
+        first, second, b, addend = (number.as_signed() for number in numbers)
+        pair = (second, first) if signs.product else (first, second)
+        added = PreAdded(*pair, subtracts)
+        assert len(added) == most
+        return self._sums(m, primitive, f"pre_{subtracts}", (added, b, addend), signs)
+
     def _unregistered(self, m, primitive, k, inputs, signs):
         """Return the sums of a product without registers by a device's block, and in portable RTL."""
-        numbers = [value.as_signed() for value in inputs]
-        name = f"{primitive.name}_{k}_{SIGNS.index(signs)}"
+        return self._sums(m, primitive, str(k), [value.as_signed() for value in inputs], signs)
+
+    def _sums(self, m, primitive, kind, numbers, signs):
+        name = f"{primitive.name}_{kind}_{SIGNS.index(signs)}"
         kinds = {name: primitive, f"portable_{name}": None}
         return [
             multiply_add(m, prefix, *numbers, registers=0, primitive=kind, signs=signs)
@@ -152,7 +169,9 @@ def test_every_block_equals_the_portable_multiplier(tmp_path):
         blocks = sum(primitive.blocks(widths) for widths in (SMALL, primitive.ports, (32, 32), (32, 18)))
         one = 3 if primitive.adds else 0
         several = sum(primitive.blocks(widths) for widths in ((32, 32), (32, 18))) if primitive.shift else 0
-        unregistered = 2 * (one + several) + one * len(CONSTANTS) * primitive.constants
+        unregistered = (
+            len(PRE_ADDED) * primitive.adds + 2 * (one + several) + one * len(CONSTANTS) * primitive.constants
+        )
         assert count(text, rf"\b{primitive.name} #\(") == 3 * (1 + blocks) + unregistered
     (tmp_path / "accelerator.v").write_text(text)
     executable = make_simulator(tmp_path, None, Harness({"main.cpp": HARNESS}))

@@ -5,8 +5,9 @@ from functools import cache
 import pytest
 
 from rbdhw.fixed.block_sum import BlockSum
+from rbdhw.fixed.pre_sum import PreSum
 from rbdhw.schedule.binding import bind
-from rbdhw.schedule.block_sums import add_in_blocks, latest_moments
+from rbdhw.schedule.block_sums import add_in_blocks
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import pairs_in_blocks
 from rbdhw.schedule.problem import problem
@@ -20,9 +21,9 @@ def tasks(robot="iiwa14", width=18, device="xcvu9p", clock=125.0):
     """Return a program with its problem without sums in blocks, with those that are soonest, and with all."""
     program, part = program_of(robot, width), target(device)
     plain = problem(program, part, clock, 1)
-    soonest = add_in_blocks(program, plain, part)
-    latest = latest_moments(program, soonest, bound(program, soonest))
-    return program, plain, soonest, add_in_blocks(program, plain, part, latest)
+    kept, soonest = add_in_blocks(program, plain, part)
+    every, task = add_in_blocks(kept, soonest, part, bound(kept, soonest))
+    return every, plain, soonest, task
 
 
 def bound(program, task):
@@ -70,3 +71,43 @@ def test_blocks_of_seven_series_add_only_what_they_do_not_negate():
     pairs = pairs_in_blocks(every.steps)
     assert pairs
     assert all(BlockSum.of(program, *pair).below for pair in pairs)
+
+
+@pytest.mark.parametrize(
+    ("robot", "device", "clock"), [("iiwa14", "xcvu9p", 125.0), ("toy", "xc7a200t", 50.0)]
+)
+def test_sums_in_front_of_products_have_no_step_of_their_own(robot, device, clock):
+    program, plain, soonest, every = tasks(robot, 18, device, clock)
+    sums = {step.pre_sum for step in every.steps} - {None}
+    assert sums >= {step.pre_sum for step in soonest.steps} - {None} > set()
+    computed = {value for step in every.steps for value in step.results}
+    assert not sums & computed
+    assert sums <= {value for step in plain.steps for value in step.results}
+    steps = {step.results[0]: step for step in every.steps}
+    for i, operation in enumerate(program.operations):
+        for value in sums.intersection(operand.value for operand in operation.operands):
+            added = PreSum.of(program, value)
+            read = {added.first.value, added.second.value}
+            constants = {v for v in read if program.operations[v].kind == "constant"}
+            assert steps[i].pre_sum == value
+            assert read - constants <= {*steps[i].operands}
+            assert value not in steps[i].operands
+
+
+def test_no_sum_is_in_front_of_a_product_whose_cycle_has_no_room_for_it():
+    """The sum stays apart where a product of the block with its sum takes more than a cycle."""
+    program, part = program_of("toy", 18), target("xcvu9p")
+    plain = problem(program, part, None, 1)
+    product = max(step.setup for step in plain.steps if step.resource is not None)
+    fast = problem(program, part, 1e3 / (product + plain.pre_add / 2 + part.delays.overhead), 1)
+    _, task = add_in_blocks(program, fast, part)
+    assert task.pre_add
+    assert all(step.setup <= task.period for step in task.steps)
+    verify(task, schedule(task))
+
+
+def test_blocks_without_a_pre_adder_take_no_sum_in_front():
+    program, part = program_of("toy", 18), target("ecp5-85")
+    task = problem(program, part, None, 1)
+    assert not task.pre_add
+    assert add_in_blocks(program, task, part)[0] is program

@@ -164,7 +164,7 @@ def test_inverse_dynamics_of_the_toy(device, ii):
 @cache
 def toy() -> Program:
     """The schedule is of all functions of the toy."""
-    options = BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, samples=512)
+    options = BuildOptions(functions=DEFAULT_FUNCTIONS, width=18, samples=512, target="ecp5-85")
     return make_plan(load_urdf(path("toy")), options).program
 
 

@@ -34,7 +34,7 @@ from rbdhw.robot.model import Robot
 from rbdhw.robot.symmetry import limb_groups
 from rbdhw.scalar import Region
 from rbdhw.schedule.binding import bind
-from rbdhw.schedule.block_sums import add_in_blocks, latest_moments
+from rbdhw.schedule.block_sums import add_in_blocks
 from rbdhw.schedule.list_scheduler import schedule
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Resource, Schedule, pairs_in_blocks
 from rbdhw.schedule.problem import clock_of, problem, sized_for
@@ -71,6 +71,7 @@ class PipelineCore(Core):
     # If limbs can share hardware, the cost of the core with sharing (`on`) and without (`off`).
     costs: Mapping[str, CoreCost] = field(default_factory=dict)
     given: Program | None = None  # the program before its sums moved into blocks, if they did
+    pre_adds: bool = True  # whether blocks may add up factors, which then keep all bits
 
     name: ClassVar[CoreName] = "pipeline"
     estimated_as: ClassVar[str] = "pipeline"
@@ -132,26 +133,28 @@ class PipelineCore(Core):
     def _scheduled(cls, program: Program, device: Target, options: BuildOptions, task: Problem) -> Self:
         """Schedule a program. At an interval of 1 blocks that add compute sums of their products, too.
 
-        First those sums move into blocks that make results earlier, then all others that make none later. The
-        products keep all bits.
+        First those sums move into blocks that make results earlier, then all others that make none later.
+        Sums in front of products and products in front of sums keep all bits.
         """
         if task.ii > 1 or not device.primitive.adds:
             return cls(program, device, _bound(program, device, options, task))
-        soonest = add_in_blocks(program, task, device)
-        bound = bind(program, soonest, schedule(soonest), device.memory_stages)
-        added = add_in_blocks(program, task, device, latest_moments(program, soonest, bound))
-        wide = widen_products(program, pairs_in_blocks(added.steps))
+        kept, soonest = add_in_blocks(program, task, device)
+        bound = bind(kept, soonest, schedule(soonest), device.memory_stages)
+        kept, added = add_in_blocks(kept, soonest, device, bound)
+        wide = widen_products(kept, pairs_in_blocks(added.steps))
         return cls(wide, device, _bound(wide, device, options, added), given=program)
 
     def with_fewer_blocks(self, options: BuildOptions, blocks: int) -> Self:
         program, device = self.given or self.program, self.device
-        task = _problem(program, device, options, self.schedule.twins)
+        task = _problem(program, device, options, self.schedule.twins, pre_adds=self.pre_adds)
         bound = self.schedule if program is self.program else _bound(program, device, options, task)
         sized = sized_for(program, device, options.least_ii, _longer(options))
         tabled = use_tables(program, task, bound, sized, blocks)
         if tabled is None:
             return self
-        return replace(self._scheduled(program, device, options, tabled), costs=self.costs)
+        return replace(
+            self._scheduled(program, device, options, tabled), costs=self.costs, pre_adds=self.pre_adds
+        )
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
@@ -166,6 +169,15 @@ class PipelineCore(Core):
         products = (i for i, operation in enumerate(program.operations) if operation.kind is Kind.MULTIPLY)
         tables = sorted(adder_luts(program, (i,), FABRICS[device.family]) for i in products)
         return bisect_right(list(accumulate(tables)), luts)
+
+    @property
+    def as_given(self) -> bool:
+        return all(step.pre_sum is None for step in self.schedule.steps)
+
+    def given_bits(self, options: BuildOptions) -> Self:
+        program = self.given or self.program
+        task = _problem(program, self.device, options, self.schedule.twins, pre_adds=False)
+        return replace(self._scheduled(program, self.device, options, task), costs=self.costs, pre_adds=False)
 
     @property
     def late(self) -> int:
@@ -229,7 +241,7 @@ class PipelineCore(Core):
         )
 
     def _wide_products(self) -> WideProducts:
-        program = self.program
+        program = self.given or self.program
         regions: dict[str, int] = {}
         for i in program.wide:
             name = str(program.operations[i].region)
@@ -281,9 +293,17 @@ def schedule_pipeline(
     return _bound(program, device, options, _problem(program, device, options, groups))
 
 
-def _problem(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group]) -> Problem:
+def _problem(
+    program: Program,
+    device: Target,
+    options: BuildOptions,
+    groups: Sequence[Group],
+    *,
+    pre_adds: bool = True,
+) -> Problem:
     clock_mhz, ii, longer = options.clock_mhz, options.least_ii, _longer(options)
-    return problem(program, device, clock_mhz, ii, groups, longer, soonest=options.soonest)
+    task = problem(program, device, clock_mhz, ii, groups, longer, soonest=options.soonest)
+    return task if pre_adds else replace(task, pre_add=0.0)
 
 
 def _bound(program: Program, device: Target, options: BuildOptions, task: Problem) -> Bound:

@@ -1,6 +1,6 @@
 // A model for simulation of the DSP block of AMD's UltraScale and UltraScale+, as far as rbdhw uses it (UG579): P = Z + W + A B
 // with one register of the operands, the product and the result each, or none. Z is C, or PCIN, which may be shifted by 17 bits;
-// W is 0, C or RND. ALUMODE may negate Z, the rest or both; no pre-adder.
+// W is 0, C or RND. ALUMODE may negate Z, the rest or both. In place of A, D + A or D - A without registers.
 // Synthesis needs no part of it.
 module DSP48E2 #(
     parameter integer AREG = 1,
@@ -50,7 +50,8 @@ module DSP48E2 #(
     reg [47:0] result_register;
     wire signed [26:0] a = AREG != 0 ? a_register : A[26:0];
     wire signed [17:0] b = BREG != 0 ? b_register : B;
-    wire signed [44:0] product = a * b;
+    wire signed [26:0] factor = INMODE[2] ? (INMODE[3] ? D - a : D + a) : a;
+    wire signed [44:0] product = factor * b;
     wire signed [44:0] x_and_y = MREG != 0 ? product_register : product;
     wire signed [47:0] extended = x_and_y;
     wire [47:0] w = OPMODE[8:7] == 2'b11 ? C : OPMODE[8] ? RND : 0;
@@ -70,12 +71,13 @@ module DSP48E2 #(
         else if (CEM) product_register <= product;
         if (RSTP) result_register <= 0;
         else if (CEP) result_register <= result;
-        if (OPMODE[3:0] != 4'b0101 || !(OPMODE[7:4] == 4'b0011 || OPMODE[7] == OPMODE[8] && OPMODE[5:4] == 2'b01) || ALUMODE[3:2] != 0 || INMODE != 0 || CARRYIN || CARRYINSEL != 0)
-            $fatal(1, "DSP48E2: the model knows no other operation than sums of C, PCIN, RND and A B");
+        if (OPMODE[3:0] != 4'b0101 || !(OPMODE[7:4] == 4'b0011 || OPMODE[7] == OPMODE[8] && OPMODE[5:4] == 2'b01) || ALUMODE[3:2] != 0 || INMODE[4]
+            || INMODE[1:0] != 0 || INMODE[2] != (AMULTSEL == "AD") || INMODE[3] && !INMODE[2] || CARRYIN || CARRYINSEL != 0)
+            $fatal(1, "DSP48E2: the model knows no other operation than sums of C, PCIN, RND and A B, D + A and D - A for A");
     end
 
     initial
-        if (AREG > 1 || BREG > 1 || CREG != 0 || A_INPUT != "DIRECT" || B_INPUT != "DIRECT"
+        if (AREG > 1 || BREG > 1 || CREG != 0 || DREG != 0 || ADREG != 0 || PREADDINSEL != "A" || BMULTSEL != "B" || A_INPUT != "DIRECT" || B_INPUT != "DIRECT"
             || USE_MULT != "MULTIPLY" || USE_SIMD != "ONE48")
-            $fatal(1, "DSP48E2: the model knows one register of A and B, none of C, and one product");
+            $fatal(1, "DSP48E2: the model knows one register of A and B, none of C and D, and one product");
 endmodule

@@ -8,6 +8,7 @@ from rbdhw.domain.overrides import read_overrides
 from rbdhw.explore.search import BuildSearch, prepare_build
 from rbdhw.frontend.read import mount
 from rbdhw.options.build import CHEAPER_CORE, BuildOptions, Mounting, Pacing
+from rbdhw.quantize.formats import measure
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 
@@ -93,3 +94,30 @@ class TestTables:
         fitted = self.plan(search, fit=0.0015, pacing=Pacing(link=False))
         assert fitted.ii > 1
         assert not fitted.core.shift_add_products()
+
+
+class TestPreAdders:
+    """At an interval of 1 blocks compute sums in front of products, which changes bits of the results."""
+
+    @staticmethod
+    def pre_sums(scheduled):
+        return {step.pre_sum for step in scheduled.core.schedule.steps} - {None}
+
+    def test_the_errors_are_those_of_the_program_with_exact_sums(self, search):
+        scheduled, formats = search.schedule("pipeline", 1), search.formats("pipeline", 1)
+        assert self.pre_sums(scheduled)
+        measured = measure(search.observed(), OPTIONS, scheduled.program)
+        assert scheduled.formats.errors == measured != formats.errors
+        assert all(scheduled.program.operations[value].drop == 0 for value in self.pre_sums(scheduled))
+
+    @pytest.mark.parametrize("options", [{}, {"fit": 0.003}])
+    def test_where_errors_would_miss_the_budget_no_sum_is_exact(self, monkeypatch, search, options):
+        monkeypatch.setattr("rbdhw.explore.search.meets_budget", lambda _errors, _options: False)
+        changed = replace(OPTIONS, ii=1, **options)
+        scheduled = BuildSearch(search.prepared, changed).schedule("pipeline", 1)
+        formats = search.formats("pipeline", 1)
+        assert not self.pre_sums(scheduled)
+        assert scheduled.formats.errors == formats.errors
+        assert (scheduled.estimate.dsp_blocks > 20) == (not options)
+        pairs = zip(scheduled.program.operations, formats.program.operations, strict=True)
+        assert all(made.drop == given.drop for made, given in pairs)

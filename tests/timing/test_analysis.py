@@ -191,6 +191,22 @@ def test_a_dsp_block_of_ultrascale_plus_by_its_registers(registers: str, period:
     assert path.period == pytest.approx(period, rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", [("DSP48E2", {"AMULTSEL": "AD"}), ("DSP48E1", {"USE_DPORT": "TRUE"})])
+@pytest.mark.parametrize(("pin", "arc", "later"), [("A", 2823, True), ("D", 2823, True), ("B", 2690, False)])
+def test_a_pre_adder_is_on_the_way_of_the_first_factor_alone(
+    kind: tuple[str, dict[str, str]], pin: str, arc: float, later: bool
+) -> None:
+    name, used = kind
+    family, scale, adder, around = {
+        "DSP48E2": (ULTRASCALE_PLUS, 1510 / 2823, 1e6 / 410 - 1e6 / 544, 77 + 125),
+        "DSP48E1": (SERIES_7, 1.0, 3806 - 2823, 303),
+    }[name]
+    parameters = {f"{register}REG": "0" for register in "ABCMP"} | used
+    ports = dict.fromkeys("ABCD", (-1,)) | {pin: (3,), "P": (4,)}
+    path = longest(family, cell("FDRE", D=90, Q=3), cell(name, parameters, **ports), cell("FDRE", D=4, Q=91))
+    assert path.cells == pytest.approx(around + scale * arc + later * adder)
+
+
 def test_equal_registers_are_one_where_synthesis_merges_them() -> None:
     """One is beside the look-up table, without a wire; those of other enables or clocks have wires."""
     cells = [cell("FDRE", D=90, Q=3), cell("LUT2", I0=3, O=4)]

@@ -21,11 +21,12 @@ module DSP48E2 (
     parameter integer AREG = 1, BREG = 1, CREG = 1, DREG = 1, ADREG = 1, MREG = 1, PREG = 1;
     parameter integer ACASCREG = 1, BCASCREG = 1, ALUMODEREG = 1, CARRYINREG = 1, CARRYINSELREG = 1;
     parameter integer INMODEREG = 1, OPMODEREG = 1;
+    parameter [47:0] RND = 0;
     parameter A_INPUT = "DIRECT", B_INPUT = "DIRECT", AMULTSEL = "A", BMULTSEL = "B", PREADDINSEL = "A";
     parameter USE_MULT = "MULTIPLY", USE_SIMD = "ONE48", USE_PATTERN_DETECT = "NO_PATDET";
     generate
         if (AMULTSEL == "AD")  // without registers
-            specify (A *> P) = 8251; (A *> PCOUT) = 7982; (D *> P) = 8251; (D *> PCOUT) = 7982; endspecify
+            specify (A *> P) = 6208; (A *> PCOUT) = 5939; (D *> P) = 6208; (D *> PCOUT) = 5939; endspecify
         else if (AREG == 0 && MREG == 0 && PREG == 0)
             specify (A *> P) = 6208; (A *> PCOUT) = 5939; endspecify
         else

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rbdhw.boards import yosys
 from rbdhw.boards.tools import ToolError, find_tool
 from rbdhw.boards.yosys import (
     ECP5,
@@ -20,6 +21,9 @@ from rbdhw.boards.yosys import (
 )
 from rbdhw.errors import InputError
 from rbdhw.estimate.resources import Resources
+from rbdhw.rtl.multiplier import DspBlock, Signs
+from rbdhw.rtl.verilog import to_verilog
+from rbdhw.target import DSP48E2
 from tests.support.marks import long
 
 
@@ -54,6 +58,16 @@ def test_delays_that_yosys_lacks_are_read_before_logic_is_mapped() -> None:
     assert synthesis(ULTRASCALE_PLUS, "top", [module]) == [f"{script} -top top -run :map_luts", *timed]
     array = synthesis(ULTRASCALE_PLUS, "top", [module, "module operand_memory_0_1(); endmodule"])
     assert array[-4:] == [f"{script} -run fine:map_luts", *timed]
+
+
+def test_the_delays_are_of_blocks_with_every_parameter_and_port_that_designs_give_them() -> None:
+    """Yosys refuses a cell with a parameter that its module lacks."""
+    module = Path(yosys.__file__).with_name(ULTRASCALE_PLUS.delays).read_text()
+    block = DspBlock(DSP48E2, 0, signs=Signs(constant=5), subtracts=True)
+    text = to_verilog(block)
+    named = re.findall(r"^ *\.(\w+)\(", text[text.index("DSP48E2 #(") :], re.MULTILINE)
+    assert {"RND", "AMULTSEL", "D", "P"} <= set(named)
+    assert all(re.search(rf"\b{name}\b", module) for name in named)
 
 
 def test_a_large_design_is_mapped_as_it_is() -> None:

@@ -22,6 +22,9 @@ from rbdhw.fixed.polynomial import operand_widths
 DIGIT = 4
 """The bits of an operand among which the unit finds a leading one at once."""
 
+CHOICES = 3
+"""The digits among which the unit chooses the first with a one, in one level of look-up tables."""
+
 FINE = 2
 """The low bits of a result's shift, by which the unit shifts it before its register."""
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from amaranth.hdl import C, Cat, Const, Module, Mux, Signal, signed
@@ -14,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from rbdhw.estimate.fabric import Cells, Fabric
 from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.fixed.program import Operation
-from rbdhw.fixed.reciprocal import DIGIT, FINE, ReciprocalSpec
+from rbdhw.fixed.reciprocal import CHOICES, DIGIT, FINE, ReciprocalSpec
 from rbdhw.rtl.delay import after, register
 from rbdhw.rtl.polynomial import coefficients, horner_step
 from rbdhw.target import Primitive
@@ -81,8 +79,8 @@ class ReciprocalUnit(wiring.Component):
         m.d.comb += above.eq(negative & inverted[0] & ~(inverted[1:] & ~inverted[:-1]).any())
         # Down to its leading one, a bit of the inverted operand is 1 where the operand's bit differs from the
         # one above. The sign would be read by all bits, and its wire would be in the longest path.
-        first, zeros = _find_one(m, Cat(self.x[:-1] ^ self.x[1:], Const(0, 1)))
-        signals = {"magnitude": magnitude, "above": above, "first": first, "zeros": zeros}
+        used, zeros = _find_one(m, Cat(self.x[:-1] ^ self.x[1:], Const(0, 1)))
+        signals = {"magnitude": magnitude, "above": above, "used": used, "zeros": zeros}
         shift, negative, empty, *leading = after(
             m, extra >= 1, shift=self.shift, negative=negative, empty=empty, **signals
         )
@@ -137,7 +135,7 @@ class ReciprocalUnit(wiring.Component):
         return (limited ^ sign.replicate(width)).as_signed(), overflow
 
     def _normalise(
-        self, m: Module, shift: Any, magnitude: Any, above: Any, first: Any, zeros: Any
+        self, m: Module, shift: Any, magnitude: Any, above: Any, used: Any, zeros: Any
     ) -> tuple[Any, Any, Any]:
         """Return the result's shift, whether it exceeds the largest, and the bits below the leading one.
 
@@ -145,12 +143,13 @@ class ReciprocalUnit(wiring.Component):
         one place ``above`` where only ones were below it, and zeros remain.
         """
         spec = self.spec
-        whole = Cat(Const(0, DIGIT * len(first) - spec.width), magnitude)
+        whole = Cat(Const(0, DIGIT * len(used) - spec.width), magnitude)
         moved, shifted = Signal(len(whole), name="moved"), Signal(len(whole), name="shifted")
-        m.d.comb += moved.eq(_choose(first, [whole << DIGIT * k for k in range(len(first))]))
+        m.d.comb += moved.eq(_choose_first(used, [whole << DIGIT * k for k in range(len(used))]))
         m.d.comb += shifted.eq(moved << zeros)
         fraction = Cat(Const(0, spec.result_bits), shifted[:-1])[-spec.result_bits :]
-        count, base = _count(first, zeros), shift + spec.width
+        digits = _choose_first(used, [C(k, (len(used) - 1).bit_length()) for k in range(len(used))])
+        count, base = Cat(zeros, digits), shift + spec.width
         wanted = Signal(signed(SHIFT_BITS + 2), name="wanted_shift")
         left = Signal(signed(SHIFT_BITS + 3), name="shift_left")
         rest = spec.largest_shift - base
@@ -201,7 +200,7 @@ class ReciprocalUnit(wiring.Component):
 
 
 def _find_one(m: Module, bits: Any) -> tuple[Any, Any]:
-    """Return the digit with the leading one, one-hot with the top digit first, and the zeros above it there.
+    """Return which digits have a one, the top digit first, and the zeros above the leading one in its digit.
 
     Without a one it is the last bit. Digits of :data:`DIGIT` bits are looked at side by side.
     """
@@ -209,13 +208,12 @@ def _find_one(m: Module, bits: Any) -> tuple[Any, Any]:
     missing = DIGIT * digits - len(bits)
     whole = Cat(Const(0, missing), bits)
     parts = [whole[DIGIT * k : DIGIT * (k + 1)] for k in reversed(range(digits))]
-    used = [*(part.any() for part in parts[:-1]), Const(1, 1)]
-    first = Signal(digits, name="first_digit")
+    used = Signal(digits, name="used_digits")
     zeros = Signal(range(DIGIT), name="zeros_in_digit")
-    m.d.comb += first.eq(Cat(used[k] & ~Cat(*used[:k]).any() for k in range(digits)))
+    m.d.comb += used.eq(Cat(*(part.any() for part in parts[:-1]), Const(1, 1)))
     places = [_zeros(part, 0) for part in parts[:-1]] + [_zeros(parts[-1], missing)]
-    m.d.comb += zeros.eq(_choose(first, places))
-    return first, zeros
+    m.d.comb += zeros.eq(_choose_first(used, places))
+    return used, zeros
 
 
 def _zeros(digit: Any, last: int) -> Any:
@@ -226,18 +224,24 @@ def _zeros(digit: Any, last: int) -> Any:
     return result
 
 
-def _choose(chosen: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice whose bit is 1; zero if none is."""
-    return reduce(or_, (Mux(bit, choice, 0) for bit, choice in zip(chosen, choices, strict=True)))
+def _choose_first(used: Any, choices: Sequence[Any]) -> Any:
+    """Return the choice of the first bit that is 1; the last one if none is.
+
+    Groups of :data:`CHOICES` are looked at side by side.
+    """
+    bits = list(used)
+    while len(choices) > 1:
+        groups = [slice(k, k + CHOICES) for k in range(0, len(choices), CHOICES)]
+        choices = [_first_of(bits[group], choices[group]) for group in groups]
+        bits = [Cat(bits[group]).any() for group in groups]
+    return choices[0]
 
 
-def _count(first: Any, zeros: Any) -> Any:
-    """Return the number of leading zeros of an operand that is not zero."""
-    digit = Cat(
-        Cat(first[k] for k in range(len(first)) if k >> bit & 1).any()
-        for bit in range((len(first) - 1).bit_length())
-    )
-    return Cat(zeros, digit)
+def _first_of(bits: Sequence[Any], choices: Sequence[Any]) -> Any:
+    result = choices[-1]
+    for bit, choice in zip(bits[-2::-1], choices[-2::-1], strict=True):
+        result = Mux(bit, choice, result)
+    return result
 
 
 def reciprocal_cells(unit: ReciprocalSpec, fabric: Fabric, *, soonest: bool = False) -> Cells:

@@ -9,14 +9,12 @@ from dataclasses import replace
 
 from rbdhw.delays import Delays, Pipeline, Product, select_levels
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, room_for_half
-from rbdhw.fixed.reciprocal import DIGIT, FINE
+from rbdhw.fixed.reciprocal import CHOICES, DIGIT, FINE
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
 from rbdhw.schedule.shift_add import use_adders
 from rbdhw.schedule.twins import share_steps
 from rbdhw.target import Clock, Target
-
-LUT_INPUTS = 6
 
 LUTS_A_BIT = 1.2
 """Look-up tables for each bit that a pipeline computes, with all that surrounds it.
@@ -223,25 +221,26 @@ def _product_step(
 def reciprocal_ways(program: Program, delays: Delays, ii: int) -> tuple[tuple[float, ...], ...]:
     """Return the delays (ns) in the reciprocal unit's cycles, for zero to two additional registers.
 
-    Cycles of its products are left out. Operands are normalised before the tables: the digit with the leading
-    one is found, then its place, and both move the operand. After the last register the result is shifted
-    back and saturated: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
+    Cycles of its products are left out. Operands are normalised before the tables: the digits with a one are
+    found, then the first of them and the place of its leading one, and both move the operand. After the last
+    register the result is shifted back and saturated: see :class:`rbdhw.rtl.reciprocal.ReciprocalUnit`.
     """
     spec = program.reciprocal
     if spec is None:
         return ()
     choice = delays.choice(_sharing(program, Kind.RECIPROCAL, ii), spec.width)
-    digits = 2 if spec.width <= LUT_INPUTS * DIGIT else 3
-    search = choice + max(delays.sum(spec.width), delays.select * digits + delays.read(spec.width))
-    find = choice + delays.select * (digits + 2) + delays.read(spec.width)
+    levels = math.ceil(math.log(math.ceil(spec.width / DIGIT), CHOICES))
+    ones = delays.select + delays.read(spec.width)
+    search = choice + max(delays.sum(spec.width), ones)
+    find = choice + ones + delays.select * levels
     move = delays.select + delays.read(spec.width) + delays.address
     read = delays.read(spec.result_bits)
     shift = (delays.select + read) * select_levels((spec.largest_shift >> FINE) + 1)
     saturate = delays.select + read
     return (
-        (search + 2.0 * delays.select + move, shift + saturate),
-        (find, 2.0 * delays.select + move, shift + saturate),
-        (find, 2.0 * delays.select + move, shift, saturate),
+        (search + delays.select * levels + move, shift + saturate),
+        (find, delays.select * levels + move, shift + saturate),
+        (find, delays.select * levels + move, shift, saturate),
     )
 
 

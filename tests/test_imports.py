@@ -92,8 +92,8 @@ MAY_IMPORT = {
     ),
     "cores": (
         "errors remarks progress options delays target arrays protocol solving scalar robot graph passes "
-        f"frontend {FORMATS} {ROLLOUTS} {SOLVER} fixed.block_sum fixed.fusion fixed.step_program "
-        "model.interface domain quantize design.entries schedule rtl estimate"
+        f"frontend {FORMATS} {ROLLOUTS} {SOLVER} fixed.block_sum fixed.exact_sums fixed.fusion "
+        "fixed.step_program model.interface domain quantize design.entries schedule rtl estimate"
     ),
     "verilator": "errors runtime model.packets design rtl.simulation_models software.compiler",
     "sim": (

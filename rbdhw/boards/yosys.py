@@ -54,7 +54,7 @@ ULTRASCALE_PLUS = Family(
     flip_flops=frozenset({"FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE"}),
     dsp_blocks=frozenset({"DSP48E2"}),
     block_rams={"RAMB36E2": 1.0, "RAMB18E2": 0.5},
-    delays="dsp48e2.v",
+    delays="ultrascale_plus.v",
 )
 SERIES_7 = replace(
     ULTRASCALE_PLUS,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rbdhw.fixed.block_sum import BlockSum, block_sums
-from rbdhw.fixed.pre_sum import PreSum, keep_bits, pre_sums
+from rbdhw.fixed.pre_sum import PreSum, keep_pre_sums, pre_sums
 from rbdhw.fixed.program import INTEGER_BITS, Kind, Program
 from rbdhw.schedule.model import MULTIPLIERS, Bound, Problem, Step
 from rbdhw.schedule.problem import limited, read_values
@@ -38,14 +38,14 @@ def _add_in_front(
     added = {step.results[0] for step in task.steps if step.resource is None}
     sums = {s: products for s, products in pre_sums(program, device.primitive.ports).items() if s in added}
     while True:
-        chosen = _choose(task, _pre_added(keep_bits(program, sums), task, device, sums), latest)
+        chosen = _choose(task, _pre_added(keep_pre_sums(program, sums), task, device, sums), latest)
         taken = Counter(way.pre_sum for way in chosen.values())
         movable = {s: products for s, products in sums.items() if taken[s] == len(products)}
         if movable == sums:
             break
         sums = movable
     steps = (chosen.get(step.results[0], step) for step in task.steps if step.results[0] not in sums)
-    return keep_bits(program, sums), limited(replace(task, steps=tuple(steps)))
+    return keep_pre_sums(program, sums), limited(replace(task, steps=tuple(steps)))
 
 
 def _pre_added(

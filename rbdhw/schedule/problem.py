@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rbdhw.delays import Delays, Pipeline, Product, select_levels
+from rbdhw.delays import Delays, Pipeline, Product, in_picoseconds, select_levels
 from rbdhw.fixed.program import Kind, Operand, Operation, Program, room_for_half
 from rbdhw.fixed.reciprocal import CHOICES, DIGIT, FINE
 from rbdhw.graph.twins import Group
@@ -84,7 +84,11 @@ def clock_of(
 
 
 def sized_for(program: Program, target: Target, ii: int, longer: float = 0.0) -> Target:
-    """Return a target with the delays of a pipeline for a program, by a rough count of its cells."""
+    """Return a target with the delays of a pipeline for a program, by a rough count of its cells.
+
+    Where blocks add, the sums that still round are few, and at the ends of long paths. Yosys puts a level of
+    look-up tables in front of their carry chains.
+    """
     operations = program.operations
     units: dict[tuple[int, int], float] = defaultdict(float)
     for i, operation in enumerate(operations):
@@ -95,7 +99,11 @@ def sized_for(program: Program, target: Target, ii: int, longer: float = 0.0) ->
                 units[widths] += 0.5 / ii
     blocks = sum(math.ceil(count) * target.blocks(widths) for widths, count in units.items())
     bits = sum(o.format.width for o in operations if o.kind not in (Kind.INPUT, Kind.CONSTANT))
-    return target.sized(LUTS_A_BIT * bits, blocks, longer)
+    sized = target.sized(LUTS_A_BIT * bits, blocks, longer)
+    if ii > 1 or not target.primitive.adds:
+        return sized
+    delays = sized.delays
+    return replace(sized, delays=replace(delays, half=in_picoseconds(delays.half + delays.select)))
 
 
 def _clock(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:

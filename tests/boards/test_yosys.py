@@ -54,7 +54,7 @@ def test_an_array_is_flattened_when_its_memories_are_mapped() -> None:
 def test_delays_that_yosys_lacks_are_read_before_logic_is_mapped() -> None:
     script, module = ULTRASCALE_PLUS.script, "module top(); endmodule"
     wire = f"scratchpad -set synth_xilinx.abc9.W {WIRE}"
-    timed = [wire, "read_verilog -lib -specify -overwrite dsp48e2.v", f"{script} -run map_luts:"]
+    timed = [wire, "read_verilog -lib -specify -overwrite ultrascale_plus.v", f"{script} -run map_luts:"]
     assert synthesis(ULTRASCALE_PLUS, "top", [module]) == [f"{script} -top top -run :map_luts", *timed]
     array = synthesis(ULTRASCALE_PLUS, "top", [module, "module operand_memory_0_1(); endmodule"])
     assert array[-4:] == [f"{script} -run fine:map_luts", *timed]

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rbdhw.fixed.evaluate import evaluate
+from rbdhw.fixed.exact_sums import exact_width
 from rbdhw.fixed.format import Format, align, wrap
-from rbdhw.fixed.pre_sum import PreSum, exact_width, keep_bits, pre_sums
+from rbdhw.fixed.pre_sum import PreSum, keep_pre_sums, pre_sums
 from rbdhw.fixed.program import Kind, Operand, Operation, Word
 from rbdhw.scalar import Region
 from tests.support.builds import program_of
@@ -47,7 +48,8 @@ def programs(draw):
 @given(programs(), st.integers(0, 1 << 30))
 def test_products_of_exact_sums_round_once(before, seed):
     total = before.operations[TOTAL]
-    after = keep_bits(before, {TOTAL: [PRODUCT, SCALED]})
+    after = keep_pre_sums(before, {TOTAL: [PRODUCT, SCALED]})
+    width = exact_width(before.operations, total)
     rng = np.random.default_rng(seed)
     words = {
         word.name: rng.integers(word.format.lowest, word.format.highest + 1, 20) for word in before.inputs
@@ -57,7 +59,7 @@ def test_products_of_exact_sums_round_once(before, seed):
     for k, (a, b, c) in enumerate(values):
         terms = (align(v, o.shift) * (-1) ** o.negative for v, o in zip((a, b), total.operands, strict=True))
         exact, wraps = sum(terms), False
-        assert -(1 << exact_width(before, total) - 1) <= exact < 1 << exact_width(before, total) - 1
+        assert -(1 << width - 1) <= exact < 1 << width - 1
         for value, factor in ((PRODUCT, c), (SCALED, FACTOR)):
             operation = before.operations[value]
             drop = operation.drop + total.drop

@@ -27,6 +27,7 @@ from rbdhw.estimate.fabric import FABRICS, Cells
 from rbdhw.estimate.model import load, weights_of
 from rbdhw.estimate.resources import Resources
 from rbdhw.fixed.block_sum import widen_products
+from rbdhw.fixed.exact_sums import keep_sums
 from rbdhw.fixed.program import Kind, Program
 from rbdhw.graph.twins import Group
 from rbdhw.options.build import LOOP, BuildOptions, CoreName
@@ -70,8 +71,8 @@ class PipelineCore(Core):
     schedule: Bound
     # If limbs can share hardware, the cost of the core with sharing (`on`) and without (`off`).
     costs: Mapping[str, CoreCost] = field(default_factory=dict)
-    given: Program | None = None  # the program before its sums moved into blocks, if they did
-    pre_adds: bool = True  # whether blocks may add up factors, which then keep all bits
+    given: Program | None = None  # the program before its sums moved into blocks, if they may
+    exact: bool = True  # whether sums may keep all bits, which changes the last ones of results
 
     name: ClassVar[CoreName] = "pipeline"
     estimated_as: ClassVar[str] = "pipeline"
@@ -115,7 +116,7 @@ class PipelineCore(Core):
         Raises InputError if the clock is too fast.
         """
         required = options.share_limbs == "on"
-        alone = cls._scheduled(program, device, options, _problem(program, device, options, ()))
+        alone = cls._alone(program, device, options, exact=True)
         groups = shareable(program, twins)
         if not groups:
             return alone
@@ -130,31 +131,47 @@ class PipelineCore(Core):
         return cls(program, device, shared if less or required else alone.schedule, costs)
 
     @classmethod
-    def _scheduled(cls, program: Program, device: Target, options: BuildOptions, task: Problem) -> Self:
+    def _alone(cls, given: Program, device: Target, options: BuildOptions, *, exact: bool) -> Self:
+        """Schedule a program without shared hardware."""
+        program, task = _without_twins(given, device, options, exact)
+        return cls._in_blocks(program, task, device, options, given, exact)
+
+    @classmethod
+    def _in_blocks(
+        cls,
+        program: Program,
+        task: Problem,
+        device: Target,
+        options: BuildOptions,
+        given: Program,
+        exact: bool,
+    ) -> Self:
         """Schedule a program. At an interval of 1 blocks that add compute sums of their products, too.
 
         First those sums move into blocks that make results earlier, then all others that make none later.
         Sums in front of products and products in front of sums keep all bits.
         """
-        if task.ii > 1 or not device.primitive.adds:
+        if not _adds_in_blocks(device, options):
             return cls(program, device, _bound(program, device, options, task))
         kept, soonest = add_in_blocks(program, task, device)
         bound = bind(kept, soonest, schedule(soonest), device.memory_stages)
         kept, added = add_in_blocks(kept, soonest, device, bound)
         wide = widen_products(kept, pairs_in_blocks(added.steps))
-        return cls(wide, device, _bound(wide, device, options, added), given=program)
+        return cls(wide, device, _bound(wide, device, options, added), given=given, exact=exact)
 
     def with_fewer_blocks(self, options: BuildOptions, blocks: int) -> Self:
-        program, device = self.given or self.program, self.device
-        task = _problem(program, device, options, self.schedule.twins, pre_adds=self.pre_adds)
-        bound = self.schedule if program is self.program else _bound(program, device, options, task)
+        given, device = self.given or self.program, self.device
+        if self.schedule.twins:
+            program, task = given, _problem(given, device, options, self.schedule.twins)
+        else:
+            program, task = _without_twins(given, device, options, self.exact)
+        bound = self.schedule if self.given is None else _bound(program, device, options, task)
         sized = sized_for(program, device, options.least_ii, _longer(options))
         tabled = use_tables(program, task, bound, sized, blocks)
         if tabled is None:
             return self
-        return replace(
-            self._scheduled(program, device, options, tabled), costs=self.costs, pre_adds=self.pre_adds
-        )
+        core = self._in_blocks(program, tabled, device, options, given, self.exact)
+        return replace(core, costs=self.costs)
 
     @staticmethod
     def clock(program: Program, device: Target, options: BuildOptions, ii: int) -> float:
@@ -172,12 +189,12 @@ class PipelineCore(Core):
 
     @property
     def as_given(self) -> bool:
-        return all(step.pre_sum is None for step in self.schedule.steps)
+        given = self.given or self.program
+        pairs = zip(self.program.operations, given.operations, strict=True)
+        return all(made.drop == operation.drop for made, operation in pairs)
 
     def given_bits(self, options: BuildOptions) -> Self:
-        program = self.given or self.program
-        task = _problem(program, self.device, options, self.schedule.twins, pre_adds=False)
-        return replace(self._scheduled(program, self.device, options, task), costs=self.costs, pre_adds=False)
+        return self._alone(self.given or self.program, self.device, options, exact=False)
 
     @property
     def late(self) -> int:
@@ -241,14 +258,18 @@ class PipelineCore(Core):
         )
 
     def _wide_products(self) -> WideProducts:
-        program = self.given or self.program
+        program, steps = self.given or self.program, self.schedule.steps
         regions: dict[str, int] = {}
         for i in program.wide:
             name = str(program.operations[i].region)
             regions[name] = regions.get(name, 0) + 1
         return WideProducts(
             width=list(program.wide_port_widths) if program.wide else None,
-            multipliers=sum(unit.resource is Resource.WIDE_MULTIPLIER for unit in self.schedule.units),
+            multipliers=sum(
+                any(steps[index].results[0] in program.wide for index in unit.steps.values())
+                for unit in self.schedule.units
+                if unit.resource is Resource.WIDE_MULTIPLIER
+            ),
             products=dict(sorted(regions.items())),
         )
 
@@ -293,17 +314,25 @@ def schedule_pipeline(
     return _bound(program, device, options, _problem(program, device, options, groups))
 
 
-def _problem(
-    program: Program,
-    device: Target,
-    options: BuildOptions,
-    groups: Sequence[Group],
-    *,
-    pre_adds: bool = True,
-) -> Problem:
+def _problem(program: Program, device: Target, options: BuildOptions, groups: Sequence[Group]) -> Problem:
     clock_mhz, ii, longer = options.clock_mhz, options.least_ii, _longer(options)
-    task = problem(program, device, clock_mhz, ii, groups, longer, soonest=options.soonest)
-    return task if pre_adds else replace(task, pre_add=0.0)
+    return problem(program, device, clock_mhz, ii, groups, longer, soonest=options.soonest)
+
+
+def _adds_in_blocks(device: Target, options: BuildOptions) -> bool:
+    """Return whether each product has a block of its own, which also adds."""
+    return options.least_ii == 1 and device.primitive.adds
+
+
+def _without_twins(
+    given: Program, device: Target, options: BuildOptions, exact: bool
+) -> tuple[Program, Problem]:
+    """Return a program with its problem; where blocks add, sums keep all bits if they may."""
+    if not _adds_in_blocks(device, options):
+        return given, _problem(given, device, options, ())
+    program = keep_sums(given, device.primitive.ports) if exact else given
+    task = _problem(program, device, options, ())
+    return program, task if exact else replace(task, pre_add=0.0)
 
 
 def _bound(program: Program, device: Target, options: BuildOptions, task: Problem) -> Bound:

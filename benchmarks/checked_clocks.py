@@ -39,7 +39,7 @@ def subjects() -> Iterable[Subject]:
     yield iiwa(("dfd",), 1, 18, clock_mhz=125.0)
     soonest = partial(Soonest, "iiwa14", target="xcvu9p", tdata=1024)
     yield soonest(("fd",), 1, 18, clock_mhz=120.0)
-    yield soonest(("difd",), 1, 18, clock_mhz=81.0)
+    yield soonest(("difd",), 1, 18, clock_mhz=76.0)
     yield soonest(("dfd",), 1, 18, clock_mhz=91.0)
     yield iiwa(("id",), 4, 18, clock_mhz=125.0)
     yield iiwa(("fd",), 4, 18, clock_mhz=125.0)

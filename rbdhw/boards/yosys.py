@@ -36,7 +36,7 @@ class Family:
     block_rams: Mapping[str, float]
     """Block RAMs of one cell, by cell type."""
     delays: str = ""
-    """The file beside this one with delays of a block of which Yosys knows none, for the mapping of logic."""
+    """The file beside this one with delays of blocks of which Yosys knows none, for the mapping of logic."""
 
 
 # Sources: UG574 (configurable logic block) and FPGA-TN-02204 (ECP5 memory). A distributed RAM of ECP5 takes

@@ -12,14 +12,14 @@ from rbdhw.fixed.program import Kind, Operand, Operation, Program, room_for_half
 
 
 def keep_sums(program: Program, ports: tuple[int, int]) -> Program:
-    """Return a program in which sums that rounding takes more than a carry chain keep all bits.
+    """Return a program in which sums keep all bits where rounding them would take more than a carry chain.
 
-    Products read them on the first of the ``ports``, or other sums do, which round by as many bits more.
+    Products read them on the first of the ``ports``, or other sums do. Both drop as many bits more.
     """
     readers, operations = readers_of(program), list(program.operations)
     results = {word.value for words in program.outputs.values() for word in words}
-    for value, total in enumerate(program.operations):
-        total = operations[value]
+    for value in range(len(operations)):
+        total = operations[value]  # with what sums before it have left it to round
         summed = total.kind is Kind.ADD and len(total.operands) == 2 and value not in results
         if summed and total.drop and not room_for_half(total.operands, total.drop):
             width = exact_width(operations, total)
@@ -38,9 +38,9 @@ def readers_of(program: Program) -> dict[int, list[int]]:
 
 
 def exact_width(operations: Sequence[Operation], total: Operation) -> int:
-    """Return the bits of a sum of two numbers, of which at most one is negated."""
+    """Return the bits that hold every sum of two numbers: one more where both lowest numbers are negated."""
     widths = (operations[operand.value].format.width + operand.shift for operand in total.operands)
-    return max(max(width, 1) for width in widths) + 1
+    return max(1, *widths) + 1 + all(operand.negative for operand in total.operands)
 
 
 def keep_bits(operations: list[Operation], value: int, readers: Sequence[int]) -> None:
@@ -55,7 +55,7 @@ def keep_bits(operations: list[Operation], value: int, readers: Sequence[int]) -
             operations[reader] = replace(made, drop=made.drop + total.drop, checked=checked)
             continue
         shifts = [operand.shift - total.drop for operand in made.operands if operand.value == value]
-        finer = max(0, *(-shift for shift in shifts if shift + total.drop >= 0), 0)
+        finer = max([0, *(-shift for shift in shifts if shift + total.drop >= 0)])
         operands = tuple(_finer(o, finer - total.drop * (o.value == value)) for o in made.operands)
         operations[reader] = replace(made, operands=operands, drop=made.drop + finer, checked=checked)
 

@@ -1,6 +1,7 @@
 """Sums that keep their bits: what reads them computes with exact sums, and rounds instead."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ A, B, C, TOTAL, READER = range(5)
 
 @st.composite
 def operands(draw, *values):
-    negative = draw(st.sampled_from([(False, False), (True, False), (False, True)]))
+    negative = draw(st.tuples(st.booleans(), st.booleans()))
     return tuple(Operand(v, negative[k], draw(st.integers(-3, 4))) for k, v in enumerate(values))
 
 
@@ -72,6 +73,17 @@ def test_a_sum_of_an_exact_sum_rounds_once(data, drop, later, seed):
         cuts = later if cut else later + scale
         assert reader.drop == cuts
         assert result == (read + other + (1 << cuts >> 1)) >> cuts
+
+
+@pytest.mark.parametrize("negative", [(False, False), (True, False), (False, True), (True, True)])
+def test_an_exact_sum_holds_the_lowest_and_the_highest_numbers(negative):
+    total = sum_of(*(Operand(v, negative[v]) for v in (A, B)))
+    after = keep_sums(program(total, product_of(TOTAL, C)), PORTS)
+    held = after.operations[TOTAL].format
+    ends = [[-n if minus else n for n in (-(2**17), 2**17 - 1)] for minus in negative]
+    sums = [a + b for a, b in product(*ends)]
+    assert held.lowest <= min(sums)
+    assert max(sums) <= held.highest
 
 
 def test_a_product_reads_an_exact_sum_that_fits_its_port():

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rbdhw.fixed.block_sum import PRODUCTS
 from rbdhw.fixed.format import Format
-from rbdhw.fixed.program import Kind, Operand, Operation, Program, room_for_half
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, adds_half
 
 
 def keep_sums(program: Program, ports: tuple[int, int]) -> Program:
@@ -20,8 +20,7 @@ def keep_sums(program: Program, ports: tuple[int, int]) -> Program:
     results = {word.value for words in program.outputs.values() for word in words}
     for value in range(len(operations)):
         total = operations[value]  # with what sums before it have left it to round
-        summed = total.kind is Kind.ADD and len(total.operands) == 2 and value not in results
-        if summed and total.drop and not room_for_half(total.operands, total.drop):
+        if adds_half(total) and value not in results:
             width = exact_width(operations, total)
             if all(_takes(operations, reader, value, width, ports) for reader in readers[value]):
                 keep_bits(operations, value, readers[value])

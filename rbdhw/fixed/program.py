@@ -92,6 +92,12 @@ def room_for_half(operands: Sequence[Operand], drop: int) -> list[int]:
     return [k for k, operand in enumerate(operands) if not operand.negative and operand.shift >= drop > 0]
 
 
+def adds_half(operation: Operation) -> bool:
+    """Return whether a sum that rounds adds three numbers: two and half of the bits to be dropped."""
+    two = operation.kind is Kind.ADD and len(operation.operands) == 2
+    return two and operation.drop > 0 and not room_for_half(operation.operands, operation.drop)
+
+
 @dataclass(frozen=True)
 class Word:
     """A number at the accelerator's interface.

@@ -72,17 +72,21 @@ def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int)
     """Return ``first + second + rounding``, or ``first - second + rounding``, in a single carry chain.
 
     ``rounding`` is a power of two. From its bit on, both numbers are added bit by bit without it: the sums
-    with it and the carries are two numbers that a chain adds, and both are in its look-up tables. In a
-    difference of numbers the second's bits are inverted, and one is carried into the chain.
+    with it and the carries are two numbers that a chain adds. In a difference of numbers the second's bits
+    are inverted, and one is carried into the chain.
+
+    The chain adds the bits that sums and carries have in common to those that either has: the same total, of
+    which no part is a part of another. So synthesis has no reason to put one look-up table behind another.
     """
     a, b = (Cat(value, value[-1].replicate(bits))[:bits] for value in (first, second))
     b = ~b if negative else b
     position = rounding.bit_length() - 1
     either, both = a[position] | b[position], (a & b)[position + 1 : -1]
-    carries = Cat(a[:position], Const(0, 1), either, both)[:bits]
-    sums = Cat(b[:position], ~(a[position] ^ b[position]), (a ^ b)[position + 1 :])
+    carries = Cat(Const(0, 1), either, both)[: bits - position]
+    sums = Cat(~(a[position] ^ b[position]), (a ^ b)[position + 1 :])
+    first, second = Cat(a[:position], carries & sums), Cat(b[:position], carries | sums)
     carry = Const(int(negative), 1)
-    return (Cat(carry, carries) + Cat(carry, sums))[1:] if negative else carries + sums
+    return (Cat(carry, first) + Cat(carry, second))[1:] if negative else first + second
 
 
 def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rbdhw.delays import Delays, Pipeline, Product, in_picoseconds, select_levels
-from rbdhw.fixed.program import Kind, Operand, Operation, Program, room_for_half
+from rbdhw.delays import Delays, Pipeline, Product, select_levels
+from rbdhw.fixed.program import Kind, Operand, Operation, Program, adds_half
 from rbdhw.fixed.reciprocal import CHOICES, DIGIT, FINE
 from rbdhw.graph.twins import Group
 from rbdhw.schedule.model import Problem, Resource, Step
@@ -84,11 +84,7 @@ def clock_of(
 
 
 def sized_for(program: Program, target: Target, ii: int, longer: float = 0.0) -> Target:
-    """Return a target with the delays of a pipeline for a program, by a rough count of its cells.
-
-    Where blocks add, the sums that still round are few, and at the ends of long paths. Yosys puts a level of
-    look-up tables in front of their carry chains.
-    """
+    """Return a target with the delays of a pipeline for a program, by a rough count of its cells."""
     operations = program.operations
     units: dict[tuple[int, int], float] = defaultdict(float)
     for i, operation in enumerate(operations):
@@ -99,11 +95,7 @@ def sized_for(program: Program, target: Target, ii: int, longer: float = 0.0) ->
                 units[widths] += 0.5 / ii
     blocks = sum(math.ceil(count) * target.blocks(widths) for widths, count in units.items())
     bits = sum(o.format.width for o in operations if o.kind not in (Kind.INPUT, Kind.CONSTANT))
-    sized = target.sized(LUTS_A_BIT * bits, blocks, longer)
-    if ii > 1 or not target.primitive.adds:
-        return sized
-    delays = sized.delays
-    return replace(sized, delays=replace(delays, half=in_picoseconds(delays.half + delays.select)))
+    return target.sized(LUTS_A_BIT * bits, blocks, longer)
 
 
 def _clock(program: Program, target: Target, clock_mhz: float | None, ii: int) -> Clock:
@@ -196,10 +188,9 @@ def _steps(
 def _arithmetic_step(program: Program, i: int, delays: Delays, readers: int) -> Step:
     operation = program.operations[i]
     operands = _variables(program, operation)
-    rounds = operation.drop > 0 and not room_for_half(operation.operands, operation.drop)
     full = operation.format.width + operation.drop
     if operation.kind is Kind.ADD:
-        delay = delays.sum(full, rounds=rounds)
+        delay = delays.sum(full, rounds=adds_half(operation))
     else:
         adds = operation.drop > 0 or any(operand.negative for operand in operation.operands)
         delay = delays.select + (delays.sum(full) if adds else 0.0)

@@ -93,9 +93,10 @@ def test_delays_are_those_of_the_target(device):
         for step in task.steps:
             operation, read = program.operations[step.results[0]], delays.read(readers[step.results[0]])
             if operation.kind is Kind.ADD:
-                room = any(not o.negative and o.shift >= operation.drop for o in operation.operands)
-                bits = operation.format.width + operation.drop
-                taken = delays.sum(bits, rounds=operation.drop > 0 and not room)
+                drop, operands = operation.drop, operation.operands
+                room = any(not operand.negative and operand.shift >= drop for operand in operands)
+                rounds = drop > 0 and len(operands) == 2 and not room
+                taken = delays.sum(operation.format.width + drop, rounds=rounds)
                 assert (step.delay, step.setup) == (taken + read, taken)
                 assert not step.registered
             elif operation.kind in PRODUCTS and step.resource is not None:

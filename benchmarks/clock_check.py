@@ -9,23 +9,25 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, combinations
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from benchmarks.durations import keep_work, on_all_cores
 from benchmarks.rows import Rows
 from benchmarks.synthesis import ALL, Subject, keep_netlist, planned
-from rbdhw.boards.nextpnr import DEVICES, NEXTPNR, SEED, place_and_route
+from rbdhw.boards.nextpnr import DEVICES, LOG, NEXTPNR, REPORT, SEED
 from rbdhw.boards.place import TOP, FoldedAccelerator
 from rbdhw.boards.tools import find_tool, run_tool
 from rbdhw.boards.yosys import FAMILIES
 from rbdhw.design.replacement import VERILOG
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target as find_target
-from rbdhw.timing.analysis import Graph
+from rbdhw.timing.analysis import Graph, Times
 from rbdhw.timing.devices import FABRICS
 from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.edges import PORT
@@ -35,6 +37,9 @@ from rbdhw.verilog_names import DEFAULT_NAME
 
 ROUNDS = 6
 """The rounds of a fit."""
+
+LEAST_SHARE = 0.5
+"""The share of the period from which on the arrival at an end counts in a fit."""
 
 SEEDS = (SEED, SEED + 1, SEED + 2)
 
@@ -88,23 +93,33 @@ def netlist_of(subject: Subject) -> Path:
     return keep_netlist({VERILOG: verilog, f"{TOP}.v": folded}, TOP, find_target(subject.target))
 
 
-def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, str]:
-    """Return the clock that nextpnr reaches with a seed, and the cell at the end of its slowest path.
+def run_nextpnr(netlist: Path, seed: int, clock_mhz: float, *options: str) -> None:
+    """Place the design of a netlist with a seed; the log is ``placement.log`` beside it."""
+    files = ("--json", netlist.name, "--log", LOG, "--lpf-allow-unconstrained")
+    settings = ("--freq", f"{clock_mhz:g}", "--timing-allow-fail", "--seed", str(seed))
+    command = [find_tool(NEXTPNR), "-q", *DEVICES["ecp5-85"], *settings, *files, *options]
+    run_tool(NEXTPNR, command, folder=netlist.parent, log=netlist.parent / LOG)
+
+
+def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, dict[str, float]]:
+    """Return the clock that nextpnr reaches with a seed, and the latest arrival (ps) at each cell.
 
     The report is kept.
     """
-    kept = netlist.with_name(f"placed-{seed}.json")
+    kept = netlist.with_name(f"arrivals-{seed}.json")
 
     def place() -> None:
-        _, report = place_and_route(netlist, "ecp5-85", clock_mhz, [seed])
-        report.rename(kept)
+        run_nextpnr(netlist, seed, clock_mhz, "--report", REPORT, "--detailed-timing-report")
+        (netlist.parent / REPORT).rename(kept)
 
     keep_work(kept, place)
     report = json.loads(kept.read_text())
-    ((clock, rate),) = report["fmax"].items()
-    edge = f"posedge {clock}"
-    slowest = next(p["path"] for p in report["critical_paths"] if p["from"] == p["to"] == edge)
-    return float(rate["achieved"]), slowest[-1]["to"]["cell"]
+    (rate,) = report["fmax"].values()
+    arrivals: dict[str, float] = {}
+    for net in report["detailed_net_timings"]:
+        for end in net["endpoints"]:
+            arrivals[end["cell"]] = max(arrivals.get(end["cell"], 0.0), 1000.0 * end["delay"][1])
+    return float(rate["achieved"]), arrivals
 
 
 def estimate_of(netlist: Path, seed: int, clock_mhz: float) -> float:
@@ -112,15 +127,11 @@ def estimate_of(netlist: Path, seed: int, clock_mhz: float) -> float:
     kept = netlist.with_name(f"estimate-{seed}.log")
 
     def place() -> None:
-        log = netlist.with_name("placement.log")
-        files = ("--json", netlist.name, "--log", log.name, "--lpf-allow-unconstrained", "--no-route")
-        settings = ("--freq", f"{clock_mhz:g}", "--timing-allow-fail", "--seed", str(seed))
-        command = [find_tool(NEXTPNR), "-q", *DEVICES["ecp5-85"], *settings, *files]
-        run_tool(NEXTPNR, command, folder=netlist.parent, log=log)
-        log.rename(kept)
+        run_nextpnr(netlist, seed, clock_mhz, "--no-route")
+        (netlist.parent / LOG).rename(kept)
 
     keep_work(kept, place)
-    return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", kept.read_text())[0])
+    return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", kept.read_text())[-1])
 
 
 @dataclass(frozen=True)
@@ -131,8 +142,8 @@ class PlacedDesign:
     graph: Graph
     mhz: tuple[float, ...]
     """The clocks that nextpnr reaches with each seed, or estimates after placement."""
-    ends: tuple[str, ...]
-    """The cells at the ends of its slowest paths; none if it did not route."""
+    arrivals: NDArray[np.float64]
+    """By seed and end, when nextpnr's paths arrive (ps), or NaN; without seeds if it did not route."""
 
     @property
     def period(self) -> float:
@@ -144,22 +155,49 @@ class PlacedDesign:
         return self.period / self.graph.times(wires).period - 1.0
 
     def rank(self, wires: Wires) -> float | None:
-        """Return the share of ends that the check finds slower than the slowest of nextpnr, at its worst."""
-        cells = self.graph.netlist.cells
-        order = [
-            cells[cell].name if cell != PORT else "" for _, cell in self.graph.times(wires).slowest_ends()
-        ]
-        ranks = [order.index(end) / len(order) for end in self.ends if end in order]
-        return max(ranks, default=None)
+        """Return the share of ends that the check finds slower than the slowest of nextpnr's means."""
+        if not len(self.arrivals):
+            return None
+        return share_above(self.graph.times(wires).at_ends, int(np.nanargmax(self.arrivals.mean(axis=0))))
+
+    def rank_by_seed(self) -> float | None:
+        """Return the share of ends that are slower by one seed than the slowest by another, at its worst."""
+        pairs = permutations(self.arrivals, 2)
+        return max((share_above(one, int(np.nanargmax(other))) for one, other in pairs), default=None)
+
+    def equations(self, wires: Wires) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how the delays of paths depend on the numbers of :class:`Wires`, and what they should be.
+
+        The paths are those to ends that are at least half as slow as the slowest, or the longest one if the
+        design did not route. Both are relative to nextpnr's delays, and count as one path in all.
+        """
+        times = self.graph.times(wires)
+        wanted = self.arrivals.mean(axis=0) if len(self.arrivals) else self._longest(times)
+        cells, number, fan_out, blocks = times.shares().T.astype(float)
+        chosen = (wanted > LEAST_SHARE * np.nanmax(wanted)) & (number > 0)
+        counts = np.column_stack([number, number * self.graph.side, fan_out, blocks])
+        weight = 1.0 / (wanted[chosen] * math.sqrt(chosen.sum()))
+        return counts[chosen] * weight[:, None], (wanted - cells)[chosen] * weight
+
+    def _longest(self, times: Times) -> NDArray[np.float64]:
+        """Return nextpnr's period at the end of the longest path."""
+        wanted = np.full(len(times.at_ends), np.nan)
+        wanted[np.argmax(times.at_ends)] = self.period
+        return wanted
+
+
+def share_above(arrivals: NDArray[Any], end: int) -> float:
+    """Return the share of ends that paths reach later than one of them."""
+    return float((arrivals > arrivals[end]).sum() / np.isfinite(arrivals).sum())
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The netlist of a design of the table, and what nextpnr makes of it, as in :class:`PlacedDesign`."""
+    """The netlist of a design of the table, its clocks by nextpnr, and the arrivals at its cells by seed."""
 
     netlist: Path
     mhz: tuple[float, ...]
-    ends: tuple[str, ...]
+    arrivals: tuple[dict[str, float], ...]
 
 
 def place(subject: Subject) -> Placement:
@@ -168,51 +206,35 @@ def place(subject: Subject) -> Placement:
     if subject in unrouted():
         return Placement(netlist, (estimate_of(netlist, SEED, clock),), ())
     seeds = SEEDS if subject in routed() else SEEDS[:1]
-    mhz, ends = zip(*(placement_of(netlist, seed, clock) for seed in seeds), strict=True)
-    return Placement(netlist, mhz, ends)
+    mhz, arrivals = zip(*(placement_of(netlist, seed, clock) for seed in seeds), strict=True)
+    return Placement(netlist, mhz, arrivals)
+
+
+def placed_design(subject: Subject, placement: Placement) -> PlacedDesign:
+    """Return a design with the arrivals at the ends of its graph."""
+    netlist = read_netlist(placement.netlist, TOP)
+    graph = Graph(netlist, ECP5)
+    names = ["" if cell == PORT else netlist.cells[cell].name for _, cell in graph.ends]
+    rows = [[arrivals.get(name, math.nan) for name in names] for arrivals in placement.arrivals]
+    return PlacedDesign(str(subject), graph, placement.mhz, np.array(rows).reshape(-1, len(names)))
 
 
 def placed_designs() -> list[PlacedDesign]:
     """Return the designs of the table, of which each core places one at a time."""
-    return [
-        PlacedDesign(
-            str(subject), Graph(read_netlist(placement.netlist, TOP), ECP5), placement.mhz, placement.ends
-        )
-        for subject, placement in zip(subjects(), on_all_cores(place, subjects()), strict=True)
-    ]
+    return list(map(placed_design, subjects(), on_all_cores(place, subjects())))
 
 
 def fit(designs: Sequence[PlacedDesign]) -> Wires:
-    """Return the wires with which the periods of designs are those of nextpnr, by relative least squares.
+    """Return the wires with which paths take as long as nextpnr's, by relative least squares.
 
-    The longest paths depend on the wires, so both are found in turn.
+    The longest path to each end depends on the wires, so both are found in turn.
     """
     values = np.array(list(vars(FABRICS["ecp5"].wires).values()))
     for step in range(ROUNDS):
-        wires = Wires(*values)
-        rows, rests = [], []
-        for design in designs:
-            times = design.graph.times(wires)
-            path = times.path_to(next(times.slowest_ends())[0])
-            number, fan_out, blocks = path.counts
-            counts = (number, number * design.graph.side, fan_out, blocks)
-            rows.append(np.array(counts) / design.period)
-            rests.append(1.0 - path.cells / design.period)
-        values += (_nonnegative(np.array(rows), np.array(rests)) - values) / (1 + step / 4)
+        systems = [design.equations(Wires(*values)) for design in designs]
+        matrix, wanted = (np.concatenate(parts) for parts in zip(*systems, strict=True))
+        values += (nnls(matrix, wanted)[0] - values) / (1 + step / 4)
     return Wires(*values.round(1))
-
-
-def _nonnegative(matrix: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the least squares solution without negative numbers: the best of all choices of zeros."""
-    columns = range(matrix.shape[1])
-    best, least = np.zeros(len(columns)), math.inf
-    for chosen in chain.from_iterable(combinations(columns, k) for k in range(1, len(columns) + 1)):
-        solution = np.zeros(len(columns))
-        solution[list(chosen)] = np.linalg.lstsq(matrix[:, chosen], values, rcond=None)[0]
-        rest = float(np.linalg.norm(matrix @ solution - values))
-        if solution.min() >= 0 and rest < least:
-            best, least = solution, rest
-    return best
 
 
 def count_luts(netlist: Netlist) -> int:
@@ -234,11 +256,12 @@ def rows_of(designs: Sequence[PlacedDesign]) -> Rows:
             "luts": count_luts(design.graph.netlist),
             "side": design.graph.side,
             "nextpnr": design.mhz,
-            "routed": bool(design.ends),
+            "routed": len(design.arrivals) > 0,
             "check": 1e6 / design.graph.times(wires).period,
             "error": design.error(wires),
             "left_out": design.error(fit([other for other in designs if other is not design])),
             "rank": design.rank(wires),
+            "rank_by_seed": design.rank_by_seed(),
         }
         for design in designs
     ]
@@ -259,10 +282,15 @@ def clock_layout(rows: Rows) -> Rows:
                 "check, MHz": f"{row['check']:.1f}",
                 "error": f"{row['error']:+.1%}",
                 "error by the others": f"{row['left_out']:+.1%}",
-                "slowest end in": "-" if row["rank"] is None else f"{max(row['rank'], 0.0001):.2%}",
+                "slowest end in": _share(row["rank"]),
+                "by another seed": _share(row["rank_by_seed"]),
             }
         )
     errors = [[abs(row[key]) for row in rows] for key in ("error", "left_out")]
     both = [f"{statistics.median(values):.1%} / {max(values):.1%}" for values in errors]
     keys = list(lines[0])
-    return [*lines, dict(zip(keys, ["median / largest", "", "", "", "", "", *both, ""], strict=True))]
+    return [*lines, dict(zip(keys, ["median / largest", "", "", "", "", "", *both, "", ""], strict=True))]
+
+
+def _share(rank: float | None) -> str:
+    return "-" if rank is None else f"{max(rank, 0.0001):.2%}"

@@ -35,8 +35,6 @@ class Path:
     """The cells between the registers that take time."""
     nets: tuple[int, ...]
     """Its nets that have signals, from its start on."""
-    counts: tuple[float, ...]
-    """Its wires, the doublings of their readers, and their ends at blocks."""
 
 
 class Graph:
@@ -60,10 +58,11 @@ class Graph:
         self.ends: Numbers = np.array(edges.ends, np.int64)
         """The nodes at which paths end, and the numbers of the cells."""
         self._nodes = edges.nodes
-        self._levels = self._sort()
+        self.levels = self._sort()
+        """The edges by level: those of a level start at nodes that earlier levels have reached."""
 
     def _sort(self) -> list[Numbers]:
-        """Return the edges by level: those of a level start at nodes that earlier levels have reached."""
+        """Return the edges by level."""
         by_source, first = _grouped(self.source, self._nodes)
         waiting = np.bincount(self.target, minlength=self._nodes)
         nodes, levels = np.flatnonzero(waiting == 0), []
@@ -89,7 +88,7 @@ class Graph:
         """Return the latest arrival at each node if the edges have these delays; -inf where none arrives."""
         arrivals = np.full(self._nodes, -np.inf, np.float32)
         arrivals[CLOCK] = 0.0
-        for edges in self._levels:
+        for edges in self.levels:
             np.maximum.at(arrivals, self.target[edges], arrivals[self.source[edges]] + delays[edges])
         return arrivals
 
@@ -111,15 +110,34 @@ class Times:
     @property
     def period(self) -> float:
         """The longest path (ps)."""
-        return float(self._arrivals[self._graph.ends[:, 0]].max(initial=0.0))
+        return float(self.at_ends.max(initial=0.0))
 
     def slowest_ends(self) -> Iterator[tuple[int, int]]:
         """Yield the nodes and cells of the ends that paths reach, the slowest first."""
-        arrivals = self._arrivals[self._graph.ends[:, 0]]
+        arrivals = self.at_ends
         for k in np.argsort(-arrivals, kind="stable"):
             if np.isfinite(arrivals[k]):
                 node, cell = self._graph.ends[k]
                 yield int(node), int(cell)
+
+    def shares(self) -> Delays:
+        """Return what the longest path to each end has: the time in cells (ps), and the counts of its wires.
+
+        They are those of :class:`rbdhw.timing.edges.Edges`, added up.
+        """
+        graph = self._graph
+        edges = np.column_stack([graph.delay, graph.counts])
+        totals = np.zeros((len(self._arrivals), edges.shape[1]), np.float32)
+        for level in graph.levels:
+            last = self._arrivals[graph.source[level]] + self._delays[level]
+            longest = level[last == self._arrivals[graph.target[level]]]
+            totals[graph.target[longest]] = totals[graph.source[longest]] + edges[longest]
+        return totals[graph.ends[:, 0]]
+
+    @property
+    def at_ends(self) -> Delays:
+        """The latest arrivals at the ends; -inf where none arrives."""
+        return self._arrivals[self._graph.ends[:, 0]]
 
     def path_to(self, node: int) -> Path:
         """Return the longest path to a node."""
@@ -135,9 +153,7 @@ class Times:
         cells = float(graph.delay[chosen].sum()) * self._slower
         logic = int((graph.delay[chosen[1:-1]] > 0).sum())
         nets = tuple(int(net) for net in graph.source[chosen[1:]] if int(net) in graph.netlist.signals)
-        return Path(
-            cells + wires, cells, wires, logic, nets, tuple(graph.counts[chosen].sum(axis=0).tolist())
-        )
+        return Path(cells + wires, cells, wires, logic, nets)
 
 
 def _grouped(nodes: Numbers, count: int) -> tuple[Numbers, Numbers]:

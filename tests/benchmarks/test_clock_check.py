@@ -1,12 +1,14 @@
 """The table of the timing check beside nextpnr: its errors, and the fit of the wires."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import markdown_tables
-from benchmarks.clock_check import PlacedDesign, clock_layout, fit, rows_of, subjects
+from benchmarks.clock_check import PlacedDesign, clock_layout, fit, rows_of, share_above, subjects
 from rbdhw.timing.analysis import Graph
 from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.netlist import Cell, Netlist
@@ -33,7 +35,8 @@ def graph(luts: int, readers: int, blocks: int) -> Graph:
 def placed(name: str, *of: int) -> PlacedDesign:
     """Return a design that is as slow as the wires :data:`TRUE` say."""
     shape = graph(*of)
-    return PlacedDesign(name, shape, (1e6 / shape.times(TRUE).period,), ("d",))
+    times = shape.times(TRUE)
+    return PlacedDesign(name, shape, (1e6 / times.period,), np.array([times.at_ends] * 2, float))
 
 
 DESIGNS = [
@@ -49,8 +52,19 @@ def test_a_fit_finds_the_wires() -> None:
     assert all(abs(design.error(wires)) < 1e-3 for design in DESIGNS)
 
 
+def test_designs_that_were_not_routed_are_fitted_by_their_longest_paths() -> None:
+    wires = fit([replace(design, arrivals=design.arrivals[:0]) for design in DESIGNS])
+    assert list(vars(wires).values()) == pytest.approx(list(vars(TRUE).values()), rel=0.02)
+
+
 def test_the_slowest_end_is_found() -> None:
-    assert DESIGNS[0].rank(TRUE) == 0.0
+    assert DESIGNS[0].rank(TRUE) == DESIGNS[0].rank_by_seed() == 0.0
+    assert replace(DESIGNS[0], arrivals=DESIGNS[0].arrivals[:0]).rank(TRUE) is None
+
+
+def test_an_end_has_the_share_of_ends_behind_it() -> None:
+    arrivals = np.array([3.0, -np.inf, 5.0, np.nan, 4.0, 1.0])
+    assert [share_above(arrivals, end) for end in (2, 4, 5)] == [0.0, 1 / 4, 3 / 4]
 
 
 def test_errors_by_the_others_and_in_all() -> None:

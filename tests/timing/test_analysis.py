@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from rbdhw.errors import InputError
@@ -49,7 +50,19 @@ def test_look_up_tables_in_a_row_on_ecp5(luts: int) -> None:
     assert path.wires == luts * 1000
     assert path.logic == luts
     assert path.nets == tuple(range(3, 4 + luts))
-    assert path.counts == (luts, 0.0, 0.0)
+
+
+def test_the_longest_paths_are_their_cells_and_wires() -> None:
+    """One leads through two look-up tables, of which two cells read the first, into a block."""
+    chain = [cell("TRELLIS_FF", DI=90, Q=3), cell("LUT4", A=3, Z=4), cell("LUT4", A=4, Z=5)]
+    readers = [cell("MULT18X18D", A0=5, P0=6), cell("LUT4", A=4, Z=7), cell("TRELLIS_FF", M=6, Q=8)]
+    graph = Graph(netlist(*chain, *readers), ECP5)
+    times = graph.times(WIRES)
+    (end,) = np.flatnonzero(times.at_ends == times.period)
+    cells, *counts = times.shares()[end]
+    assert (cells, *counts) == (525 + 2 * 236 + 3927, 4, 1, 2)
+    path = times.path_to(int(graph.ends[end, 0]))
+    assert (path.cells, path.wires) == (cells, 4 * 1000 + 100 + 2 * 500)
 
 
 def test_a_slower_grade_is_slower_by_its_factor() -> None:

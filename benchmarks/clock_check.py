@@ -38,7 +38,7 @@ from rbdhw.verilog_names import DEFAULT_NAME
 ROUNDS = 6
 """The rounds of a fit."""
 
-LEAST_SHARE = 0.5
+LEAST_SHARE = 0.7
 """The share of the period from which on the arrival at an end counts in a fit."""
 
 SEEDS = (SEED, SEED + 1, SEED + 2)
@@ -168,7 +168,7 @@ class PlacedDesign:
     def equations(self, wires: Wires) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how the delays of paths depend on the numbers of :class:`Wires`, and what they should be.
 
-        The paths are those to ends that are at least half as slow as the slowest, or the longest one if the
+        The paths are those to ends that are nearly as slow as the slowest, or the longest one if the
         design did not route. Both are relative to nextpnr's delays, and count as one path in all.
         """
         times = self.graph.times(wires)

@@ -199,15 +199,14 @@ class Figures:
 
 # UltraScale+ at -2. RapidWright's intrasite and intersite delay terms: 77 and 125 ps of a flip-flop (beside
 # its look-up table less); look-up tables by their mean pin; sums of 18 bits by look-up table, three carry
-# blocks and the sum's output. Wires: 140 ps and 6 ps a tile of long wires, for a third of the side, and 64 ps
-# for the way from there. DSP blocks: the highest clocks in AMD DS923 (544 MHz without a register of the
+# blocks and the sum's output. Wires: those of the timing check. DSP blocks: the highest clocks in AMD DS923 (544 MHz without a register of the
 # product, 775 MHz with it, 410 MHz with a pre-adder and neither register), 1.51 ns without registers in the
 # sources of an open router, and the rest as in DSP48E1. Block RAM: 1.003 ns by RapidWright.
 ULTRASCALE_PLUS = Figures(
-    wire=0.204,
-    by_side=0.00224,
-    by_readers=0.03,
-    to_block=0.158,
+    wire=0.167,
+    by_side=0.00188,
+    by_readers=0.0134,
+    to_block=0.125,
     flip_flop=0.202,
     lut=0.12,
     carry=0.43,
@@ -228,10 +227,10 @@ ULTRASCALE_PLUS = Figures(
 # Artix-7 at -1. Cells: Project X-Ray, as Yosys has them; DSP blocks and block RAMs: AMD DS181. Wires: those
 # of UltraScale+, longer by the ratio of the look-up tables' pins.
 SERIES_7 = Figures(
-    wire=0.6,
-    by_side=0.0066,
-    by_readers=0.088,
-    to_block=0.465,
+    wire=0.491,
+    by_side=0.00553,
+    by_readers=0.0394,
+    to_block=0.368,
     flip_flop=0.303,
     lut=0.42,
     carry=1.35,

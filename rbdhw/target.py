@@ -28,7 +28,7 @@ from rbdhw.errors import InputError, told_apart, unknown
 ROUNDING = 1e-9
 """The tolerance (ns) for rounding in sums of delays."""
 
-PLACEMENT = 0.2
+PLACEMENT = 0.15
 """The share by which delays are longer than their figures, for what placement adds to them.
 
 It is that of the timing check.

@@ -36,22 +36,22 @@ class Device:
         return self.fabric.grades[self.grade]
 
 
-# Wires. Of ECP5: fitted to designs that nextpnr placed. In these a wire takes 754 ps, and 64 ps for each
-# tile of its length, so a wire that one cell reads is 0.36 of the side long, each doubling of the readers
-# adds 1.8 tiles and each end at a block 15.3. Of UltraScale+ the same lengths, by RapidWright's
-# ``intersite_delay_terms.txt``: 140 ps (two internal nodes and a double), 6 ps a tile (long wires of 12
-# tiles, mean of both directions), and 64 ps more for what is left of the length on quads (16.7 ps a tile,
-# as for readers). Of 7 series: those of UltraScale+, in proportion to the delays of the pins of look-up
-# tables. The grades of ECP5: the medians of the ratios in Project Trellis. Of UltraScale+: the highest
+# Wires. Of ECP5: fitted to designs that nextpnr placed. There a wire takes 754 ps, and 64 ps for each tile of
+# its length. By these figures the wires of slow paths are 0.31 of the side long, less 6.2 tiles; each doubling
+# of the readers adds 0.8 tiles, and each end at a block 10.1. Of UltraScale+ the same lengths, by RapidWright's
+# ``intersite_delay_terms.txt``: 140 ps (two internal nodes and a double), 6 ps a tile (long wires of 12 tiles,
+# mean of both directions), 64 ps more for what is left of the length on quads, to a block twice, and 16.7 ps a
+# tile of quads for readers. Of 7 series: those of UltraScale+, in proportion to the delays of the pins of
+# look-up tables. The grades of ECP5: the medians of the ratios in Project Trellis. Of UltraScale+: the highest
 # clocks of DSP blocks in AMD DS923, which at 0.72 V (-2LV) are those of -1. Of 7 series: those in DS181.
 FABRICS = {
-    "ecp5": Fabric(ECP5, Wires(0.0, 23.2, 116.1, 982.3), {"6": 1.0, "7": 0.88, "8": 0.76}),
+    "ecp5": Fabric(ECP5, Wires(356.4, 20.0, 51.3, 646.5), {"6": 1.0, "7": 0.88, "8": 0.76}),
     "xcup": Fabric(
         ULTRASCALE_PLUS,
-        Wires(204.0, 2.24, 30.0, 158.0),
+        Wires(167.0, 1.88, 13.4, 125.0),
         {"-3": 775 / 891, "-2": 1.0, "-1": 775 / 645, "-2LV": 775 / 644},
     ),
-    "xc7": Fabric(SERIES_7, Wires(600.0, 6.6, 88.0, 465.0), {"-1": 1.0, "-2": 464 / 551, "-3": 464 / 628}),
+    "xc7": Fabric(SERIES_7, Wires(491.0, 5.53, 39.4, 368.0), {"-1": 1.0, "-2": 464 / 551, "-3": 464 / 628}),
 }
 
 _GRADES = {

@@ -6,8 +6,8 @@ import json
 import math
 import re
 import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -37,6 +37,15 @@ from rbdhw.verilog_names import DEFAULT_NAME
 
 ROUNDS = 6
 """The rounds of a fit."""
+
+LEAST_WIRE = 200.0
+"""The delay (ps) of a connection from which on it leaves its tile, or takes a wire in it."""
+
+BEND = 10
+"""The length of wires (tiles) from which on they take less for each tile."""
+
+PLACES = "places.json"
+"""The file in which nextpnr writes the placed design."""
 
 LEAST_SHARE = 0.7
 """The share of the period from which on the arrival at an end counts in a fit."""
@@ -69,7 +78,7 @@ def routed_once() -> Iterable[Subject]:
 
 
 def unrouted() -> Iterable[Subject]:
-    """Yield the designs whose clock is that which nextpnr estimates before it routes."""
+    """Yield the designs that are only placed: their wires are those of routed ones of the same lengths."""
     iiwa = partial(Subject, "iiwa14", target="ecp5-85", tdata=64)
     yield iiwa(("id",), 16, 18)
     yield iiwa(("id",), 8, 18, clock_mhz=100.0)
@@ -93,45 +102,105 @@ def netlist_of(subject: Subject) -> Path:
     return keep_netlist({VERILOG: verilog, f"{TOP}.v": folded}, TOP, find_target(subject.target))
 
 
-def run_nextpnr(netlist: Path, seed: int, clock_mhz: float, *options: str) -> None:
-    """Place the design of a netlist with a seed; the log is ``placement.log`` beside it."""
-    files = ("--json", netlist.name, "--log", LOG, "--lpf-allow-unconstrained")
-    settings = ("--freq", f"{clock_mhz:g}", "--timing-allow-fail", "--seed", str(seed))
-    command = [find_tool(NEXTPNR), "-q", *DEVICES["ecp5-85"], *settings, *files, *options]
-    run_tool(NEXTPNR, command, folder=netlist.parent, log=netlist.parent / LOG)
+@dataclass(frozen=True)
+class Run:
+    """What nextpnr makes of a netlist with a seed."""
+
+    places: dict[str, tuple[int, int]]
+    """The tile of each cell, of nextpnr's own cells."""
+    mhz: float = math.nan
+    """The clock that a routed design reaches."""
+    arrivals: dict[str, float] = field(default_factory=dict)
+    """The latest arrival (ps) at each cell of a routed design."""
+    wires: tuple[tuple[int, float], ...] = ()
+    """The lengths (tiles) and delays (ps) of the wires in the slowest paths."""
+
+    @classmethod
+    def of(cls, netlist: Path, seed: int, clock_mhz: float, *, route: bool) -> Run:
+        """Place and route a netlist, or only place it; the results are kept."""
+        kept = netlist.with_name(f"nextpnr-{seed}.json")
+
+        def place() -> None:
+            files = ("--json", netlist.name, "--log", LOG, "--write", PLACES, "--lpf-allow-unconstrained")
+            settings = ("--freq", f"{clock_mhz:g}", "--timing-allow-fail", "--seed", str(seed))
+            ends = ("--report", REPORT, "--detailed-timing-report") if route else ("--no-route",)
+            command = [find_tool(NEXTPNR), "-q", *DEVICES["ecp5-85"], *settings, *files, *ends]
+            run_tool(NEXTPNR, command, folder=netlist.parent, log=netlist.parent / LOG)
+            placed, report = ((netlist.parent / name) for name in (PLACES, REPORT))
+            run = cls(_places(placed), *(_routed(report) if route else ()))
+            placed.unlink()
+            kept.write_text(json.dumps(vars(run)))
+
+        keep_work(kept, place)
+        return cls(**json.loads(kept.read_text()))
 
 
-def placement_of(netlist: Path, seed: int, clock_mhz: float) -> tuple[float, dict[str, float]]:
-    """Return the clock that nextpnr reaches with a seed, and the latest arrival (ps) at each cell.
+def _places(written: Path) -> dict[str, tuple[int, int]]:
+    """Return the tiles of the cells of the design that nextpnr wrote."""
+    places: dict[str, tuple[int, int]] = {}
+    for module in json.loads(written.read_text())["modules"].values():
+        for name, cell in module["cells"].items():
+            if place := re.match(r"X(\d+)/Y(\d+)/", cell["attributes"].get("NEXTPNR_BEL", "")):
+                places[name.partition("$")[0]] = (int(place[1]), int(place[2]))
+    return places
 
-    The report is kept.
-    """
-    kept = netlist.with_name(f"arrivals-{seed}.json")
 
-    def place() -> None:
-        run_nextpnr(netlist, seed, clock_mhz, "--report", REPORT, "--detailed-timing-report")
-        (netlist.parent / REPORT).rename(kept)
-
-    keep_work(kept, place)
-    report = json.loads(kept.read_text())
+def _routed(path: Path) -> tuple[float, dict[str, float], list[tuple[int, float]]]:
+    """Return clock, arrivals and wires of nextpnr's report."""
+    report = json.loads(path.read_text())
     (rate,) = report["fmax"].values()
     arrivals: dict[str, float] = {}
     for net in report["detailed_net_timings"]:
         for end in net["endpoints"]:
             arrivals[end["cell"]] = max(arrivals.get(end["cell"], 0.0), 1000.0 * end["delay"][1])
-    return float(rate["achieved"]), arrivals
+    steps = [step for path in report["critical_paths"] for step in path["path"] if step["type"] == "routing"]
+    wires = [(_length(step["from"]["loc"], step["to"]["loc"]), 1000.0 * step["delay"]) for step in steps]
+    return (
+        float(rate["achieved"]),
+        arrivals,
+        [(length, delay) for length, delay in wires if delay > LEAST_WIRE],
+    )
 
 
-def estimate_of(netlist: Path, seed: int, clock_mhz: float) -> float:
-    """Return the clock that nextpnr estimates when it has placed a design; the log is kept."""
-    kept = netlist.with_name(f"estimate-{seed}.log")
+def _length(start: Sequence[int], end: Sequence[int]) -> int:
+    return sum(abs(a - b) for a, b in zip(start, end, strict=True))
 
-    def place() -> None:
-        run_nextpnr(netlist, seed, clock_mhz, "--no-route")
-        (netlist.parent / LOG).rename(kept)
 
-    keep_work(kept, place)
-    return float(re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", kept.read_text())[-1])
+class Lengths:
+    """The delays (ps) of wires by their lengths, in least squares: a line with a bend."""
+
+    def __init__(self, wires: Sequence[tuple[int, float]]) -> None:
+        lengths, delays = np.array(wires).T
+        self._terms = np.linalg.lstsq(self._shape(lengths), delays)[0]
+
+    @staticmethod
+    def _shape(lengths: NDArray[Any]) -> NDArray[np.float64]:
+        near = np.minimum(lengths, BEND)
+        return np.stack([np.ones(lengths.shape), near, lengths - near], axis=-1)
+
+    def arrivals(self, graph: Graph, places: Mapping[str, Sequence[int]]) -> NDArray[np.float32]:
+        """Return the latest arrivals (ps) at the ends of a graph whose cells are at these tiles."""
+        at = _tiles(graph, places)
+        ends = graph.owners[graph.source], graph.owners[graph.target]
+        wires = (graph.counts[:, 0] > 0) & (ends[0] != PORT) & (ends[1] != PORT)
+        start, end = (at[owners[wires]] for owners in ends)
+        delays = graph.delay.copy()
+        delays[wires] += self._shape(np.abs(end - start).sum(axis=1)) @ self._terms
+        return graph.propagate(delays)[graph.ends[:, 0]]
+
+
+def _tiles(graph: Graph, places: Mapping[str, Sequence[int]]) -> NDArray[np.float64]:
+    """Return the tiles of cells; those that became part of another are where their neighbours are."""
+    at = np.array([places.get(cell.name, (math.nan, math.nan)) for cell in graph.netlist.cells])
+    middle = np.nanmean(at, axis=0)
+    local = graph.counts[:, 0] == 0
+    for owners in (graph.source, graph.target), (graph.target, graph.source):
+        here, there = (graph.owners[nodes[local]] for nodes in owners)
+        both = (here != PORT) & (there != PORT)
+        here, there = here[both], there[both]
+        lost = np.isnan(at[here, 0])
+        at[here[lost]] = at[there[lost]]
+    return np.where(np.isnan(at), middle, at)
 
 
 @dataclass(frozen=True)
@@ -141,9 +210,11 @@ class PlacedDesign:
     name: str
     graph: Graph
     mhz: tuple[float, ...]
-    """The clocks that nextpnr reaches with each seed, or estimates after placement."""
+    """The clocks that nextpnr reaches with each seed; of a design that is only placed, that of its wires."""
     arrivals: NDArray[np.float64]
-    """By seed and end, when nextpnr's paths arrive (ps), or NaN; without seeds if it did not route."""
+    """By seed and end, when nextpnr's paths arrive (ps), or NaN; without seeds if it was only placed."""
+    by_length: float
+    """The clock by the lengths of wires, with the first seed."""
 
     @property
     def period(self) -> float:
@@ -191,37 +262,32 @@ def share_above(arrivals: NDArray[Any], end: int) -> float:
     return float((arrivals > arrivals[end]).sum() / np.isfinite(arrivals).sum())
 
 
-@dataclass(frozen=True)
-class Placement:
-    """The netlist of a design of the table, its clocks by nextpnr, and the arrivals at its cells by seed."""
-
-    netlist: Path
-    mhz: tuple[float, ...]
-    arrivals: tuple[dict[str, float], ...]
-
-
-def place(subject: Subject) -> Placement:
-    """Return a design's placements by all of its seeds."""
+def place(subject: Subject) -> tuple[Path, list[Run]]:
+    """Return a design's netlist, and what nextpnr makes of it with all of its seeds."""
     netlist, clock = netlist_of(subject), subject.clock_mhz or find_target(subject.target).clock_mhz
-    if subject in unrouted():
-        return Placement(netlist, (estimate_of(netlist, SEED, clock),), ())
     seeds = SEEDS if subject in routed() else SEEDS[:1]
-    mhz, arrivals = zip(*(placement_of(netlist, seed, clock) for seed in seeds), strict=True)
-    return Placement(netlist, mhz, arrivals)
+    return netlist, [Run.of(netlist, seed, clock, route=subject not in unrouted()) for seed in seeds]
 
 
-def placed_design(subject: Subject, placement: Placement) -> PlacedDesign:
-    """Return a design with the arrivals at the ends of its graph."""
-    netlist = read_netlist(placement.netlist, TOP)
-    graph = Graph(netlist, ECP5)
-    names = ["" if cell == PORT else netlist.cells[cell].name for _, cell in graph.ends]
-    rows = [[arrivals.get(name, math.nan) for name in names] for arrivals in placement.arrivals]
-    return PlacedDesign(str(subject), graph, placement.mhz, np.array(rows).reshape(-1, len(names)))
+def placed_design(subject: Subject, netlist: Path, runs: Sequence[Run], lengths: Lengths) -> PlacedDesign:
+    """Return a design with what nextpnr makes of it at the ends of its graph."""
+    graph = Graph(read_netlist(netlist, TOP), ECP5)
+    cells = graph.netlist.cells
+    names = ["" if cell == PORT else cells[cell].name for _, cell in graph.ends]
+    rows = [[run.arrivals.get(name, math.nan) for name in names] for run in runs if run.arrivals]
+    by_length = 1e6 / float(lengths.arrivals(graph, runs[0].places).max())
+    mhz = tuple(run.mhz for run in runs) if rows else (by_length,)
+    return PlacedDesign(str(subject), graph, mhz, np.array(rows).reshape(-1, len(names)), by_length)
 
 
 def placed_designs() -> list[PlacedDesign]:
     """Return the designs of the table, of which each core places one at a time."""
-    return list(map(placed_design, subjects(), on_all_cores(place, subjects())))
+    placed = on_all_cores(place, subjects())
+    lengths = Lengths([wire for _, runs in placed for run in runs for wire in run.wires])
+    return [
+        placed_design(subject, *placement, lengths)
+        for subject, placement in zip(subjects(), placed, strict=True)
+    ]
 
 
 def fit(designs: Sequence[PlacedDesign]) -> Wires:
@@ -255,8 +321,8 @@ def rows_of(designs: Sequence[PlacedDesign]) -> Rows:
             "design": design.name.replace(" ecp5-85", ""),
             "luts": count_luts(design.graph.netlist),
             "side": design.graph.side,
-            "nextpnr": design.mhz,
-            "routed": len(design.arrivals) > 0,
+            "nextpnr": design.mhz if len(design.arrivals) else (),
+            "by_length": design.by_length,
             "check": 1e6 / design.graph.times(wires).period,
             "error": design.error(wires),
             "left_out": design.error(fit([other for other in designs if other is not design])),
@@ -271,14 +337,13 @@ def clock_layout(rows: Rows) -> Rows:
     """Return a line for each design, and one for all."""
     lines: Rows = []
     for row in rows:
-        least, most = min(row["nextpnr"]), max(row["nextpnr"])
         lines.append(
             {
                 "design": row["design"],
                 "LUTs": row["luts"],
                 "side": f"{row['side']:.0f}",
-                "nextpnr, MHz": f"{least:.1f} to {most:.1f}" if most > least else f"{most:.1f}",
-                "routed": "yes" if row["routed"] else "no",
+                "nextpnr, MHz": _span(row["nextpnr"]),
+                "by length": f"{row['by_length']:.1f}",
                 "check, MHz": f"{row['check']:.1f}",
                 "error": f"{row['error']:+.1%}",
                 "error by the others": f"{row['left_out']:+.1%}",
@@ -290,6 +355,11 @@ def clock_layout(rows: Rows) -> Rows:
     both = [f"{statistics.median(values):.1%} / {max(values):.1%}" for values in errors]
     keys = list(lines[0])
     return [*lines, dict(zip(keys, ["median / largest", "", "", "", "", "", *both, "", ""], strict=True))]
+
+
+def _span(clocks: Sequence[float]) -> str:
+    """Return the lowest and the highest of some clocks."""
+    return " to ".join(f"{mhz:.1f}" for mhz in sorted({min(clocks), max(clocks)})) if clocks else "-"
 
 
 def _share(rank: float | None) -> str:

@@ -199,9 +199,10 @@ class Figures:
 
 # UltraScale+ at -2. RapidWright's intrasite and intersite delay terms: 77 and 125 ps of a flip-flop (beside
 # its look-up table less); look-up tables by their mean pin; sums of 18 bits by look-up table, three carry
-# blocks and the sum's output. Wires: those of the timing check. DSP blocks: the highest clocks in AMD DS923 (544 MHz without a register of the
-# product, 775 MHz with it, 410 MHz with a pre-adder and neither register), 1.51 ns without registers in the
-# sources of an open router, and the rest as in DSP48E1. Block RAM: 1.003 ns by RapidWright.
+# blocks and the sum's output. Wires: those of the timing check. DSP blocks: the highest clocks in AMD DS923
+# (544 MHz without a register of the product, 775 MHz with it, 410 MHz with a pre-adder and neither register),
+# 1.51 ns without registers in the sources of an open router, and the rest as in DSP48E1. Block RAM: 1.003 ns
+# by RapidWright.
 ULTRASCALE_PLUS = Figures(
     wire=0.167,
     by_side=0.00188,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rbdhw.errors import InputError
 from rbdhw.timing.cells import Family
-from rbdhw.timing.edges import CLOCK, Edges
+from rbdhw.timing.edges import CLOCK, PORT, Edges
 from rbdhw.timing.netlist import Netlist
 from rbdhw.timing.wires import Wires
 
@@ -57,6 +57,9 @@ class Graph:
         self.counts: Delays = np.array(edges.counts, np.float32).reshape(-1, 3)
         self.ends: Numbers = np.array(edges.ends, np.int64)
         """The nodes at which paths end, and the numbers of the cells."""
+        self.owners: Numbers = np.full(edges.nodes, PORT)
+        """The number of the cell that drives each node, or in which it is."""
+        self.owners[list(edges.owners)] = list(edges.owners.values())
         self._nodes = edges.nodes
         self.levels = self._sort()
         """The edges by level: those of a level start at nodes that earlier levels have reached."""

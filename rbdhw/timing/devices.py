@@ -36,14 +36,15 @@ class Device:
         return self.fabric.grades[self.grade]
 
 
-# Wires. Of ECP5: fitted to designs that nextpnr placed. There a wire takes 754 ps, and 64 ps for each tile of
-# its length. By these figures the wires of slow paths are 0.31 of the side long, less 6.2 tiles; each doubling
-# of the readers adds 0.8 tiles, and each end at a block 10.1. Of UltraScale+ the same lengths, by RapidWright's
-# ``intersite_delay_terms.txt``: 140 ps (two internal nodes and a double), 6 ps a tile (long wires of 12 tiles,
-# mean of both directions), 64 ps more for what is left of the length on quads, to a block twice, and 16.7 ps a
-# tile of quads for readers. Of 7 series: those of UltraScale+, in proportion to the delays of the pins of
-# look-up tables. The grades of ECP5: the medians of the ratios in Project Trellis. Of UltraScale+: the highest
-# clocks of DSP blocks in AMD DS923, which at 0.72 V (-2LV) are those of -1. Of 7 series: those in DS181.
+# Wires. Of ECP5: fitted to designs that nextpnr placed. There a wire takes 754 ps, and 64 ps for each tile
+# of its length. By these figures the wires of slow paths are 0.31 of the side long, less 6.2 tiles; each
+# doubling of the readers adds 0.8 tiles, and each end at a block 10.1. Of UltraScale+ the same lengths, by
+# RapidWright's ``intersite_delay_terms.txt``: 140 ps (two internal nodes and a double), 6 ps a tile (long
+# wires of 12 tiles, mean of both directions), 64 ps more for what is left of the length on quads, to a block
+# twice, and 16.7 ps a tile of quads for readers. Of 7 series: those of UltraScale+, in proportion to the
+# delays of the pins of look-up tables. The grades of ECP5: the medians of the ratios in Project Trellis. Of
+# UltraScale+: the highest clocks of DSP blocks in AMD DS923, which at 0.72 V (-2LV) are those of -1. Of
+# 7 series: those in DS181.
 FABRICS = {
     "ecp5": Fabric(ECP5, Wires(356.4, 20.0, 51.3, 646.5), {"6": 1.0, "7": 0.88, "8": 0.76}),
     "xcup": Fabric(

@@ -46,6 +46,8 @@ class Edges:
         self.counts: list[Counts] = []
         self.ends: list[tuple[int, int]] = []
         """The nodes at which paths end, with the number of the cell."""
+        self.owners: dict[int, int] = {net: driver for net, (driver, _) in self._driver.items()}
+        """The cell that drives each node, or in which it is."""
         for number, (cell, timing) in enumerate(timed):
             self._add(number, cell, timing)
         self._add_ports()
@@ -83,7 +85,7 @@ class Edges:
             for bit in _bits_at(cell, pins):
                 self._edge(CLOCK, bit, delay)
         for sources, targets, delay in timing.arcs:
-            self._add_arc(cell, sources, _bits_at(cell, targets), delay)
+            self._add_arc(number, sources, _bits_at(cell, targets), delay)
         if timing.setup or timing.period:
             end = self._end(number)
             for pins, delay in timing.setup.items():
@@ -102,12 +104,13 @@ class Edges:
             if bit != CONSTANT:
                 self._edge(bit, end, next(iter(register.setup.values())), self._wire(bit, kind))
 
-    def _add_arc(self, cell: Cell, sources: Pins, targets: Bits, delay: float) -> None:
+    def _add_arc(self, number: int, sources: Pins, targets: Bits, delay: float) -> None:
         """Add an arc; an arc to many outputs passes a node of its own."""
+        cell = self._netlist.cells[number]
         if len(targets) == 1:
             self._read(cell, sources, targets[0], delay)
         elif targets:
-            middle = self._node()
+            middle = self._node(number)
             self._read(cell, sources, middle, delay)
             for bit in targets:
                 self._edge(middle, bit, 0.0)
@@ -161,11 +164,13 @@ class Edges:
         return 1.0, doublings, float((driver in blocks) + (reader in blocks))
 
     def _end(self, number: int) -> int:
-        node = self._node()
+        node = self._node(number)
         self.ends.append((node, number))
         return node
 
-    def _node(self) -> int:
+    def _node(self, number: int) -> int:
+        """Return a new node in a cell."""
+        self.owners[self.nodes] = number
         self.nodes += 1
         return self.nodes - 1
 

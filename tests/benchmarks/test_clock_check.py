@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks import markdown_tables
-from benchmarks.clock_check import PlacedDesign, clock_layout, fit, rows_of, share_above, subjects
+from benchmarks.clock_check import Lengths, PlacedDesign, clock_layout, fit, rows_of, share_above, subjects
 from rbdhw.timing.analysis import Graph
 from rbdhw.timing.ecp5 import ECP5
 from rbdhw.timing.netlist import Cell, Netlist
@@ -36,7 +36,8 @@ def placed(name: str, *of: int) -> PlacedDesign:
     """Return a design that is as slow as the wires :data:`TRUE` say."""
     shape = graph(*of)
     times = shape.times(TRUE)
-    return PlacedDesign(name, shape, (1e6 / times.period,), np.array([times.at_ends] * 2, float))
+    mhz = 1e6 / times.period
+    return PlacedDesign(name, shape, (mhz,), np.array([times.at_ends] * 2, float), mhz)
 
 
 DESIGNS = [
@@ -65,6 +66,17 @@ def test_the_slowest_end_is_found() -> None:
 def test_an_end_has_the_share_of_ends_behind_it() -> None:
     arrivals = np.array([3.0, -np.inf, 5.0, np.nan, 4.0, 1.0])
     assert [share_above(arrivals, end) for end in (2, 4, 5)] == [0.0, 1 / 4, 3 / 4]
+
+
+def test_wires_take_as_long_as_others_of_their_length() -> None:
+    """A carry chain that was packed is where its neighbour is; constants have no place."""
+    shape = graph(2, 1, 1)
+    places = {"q": (0, 0), "l3": (3, 0), "l4": (3, 8), "m0": (60, 8), "d": (61, 8)}
+    lengths = Lengths([(0, 500.0), (5, 1000.0), (10, 1500.0), (20, 2000.0), (40, 3000.0)])
+    wires = 800.0 + 1300.0 + (1500.0 + 47 * 50.0) + 600.0
+    assert lengths.arrivals(shape, places).max() == pytest.approx(525 + 2 * 236 + 3927 + wires)
+    del places["l4"]
+    assert np.isfinite(lengths.arrivals(shape, places).max())
 
 
 def test_errors_by_the_others_and_in_all() -> None:

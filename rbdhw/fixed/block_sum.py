@@ -72,17 +72,13 @@ def block_sums(program: Program) -> dict[int, list[tuple[int, BlockSum]]]:
 
     Each sum has one or two such products.
     """
-    readers: dict[int, int] = {}
-    for operation in program.operations:
-        for operand in operation.operands:
-            readers[operand.value] = readers.get(operand.value, 0) + 1
-    results = {word.value for words in program.outputs.values() for word in words}
     sums: dict[int, list[tuple[int, BlockSum]]] = {}
     for i, operation in enumerate(program.operations):
-        if operation.kind is not Kind.ADD or len(operation.operands) != 2:
+        summands = dict.fromkeys(operand.value for operand in operation.operands)
+        if operation.kind is not Kind.ADD or len(summands) != 2:
             continue
-        for product in (operand.value for operand in operation.operands):
-            alone = readers[product] == 1 and product not in results
+        for product in summands:
+            alone = program.readers[product] == [i] and product not in program.results
             if alone and program.operations[product].kind in PRODUCTS:
                 found = BlockSum.of(program, product, i)
                 if found is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,24 +15,15 @@ def keep_sums(program: Program, ports: tuple[int, int]) -> Program:
 
     Products read them on the first of the ``ports``, or other sums do. Both drop as many bits more.
     """
-    readers, operations = readers_of(program), list(program.operations)
-    results = {word.value for words in program.outputs.values() for word in words}
+    operations = list(program.operations)
     for value in range(len(operations)):
         total = operations[value]  # with what sums before it have left it to round
-        if adds_half(total) and value not in results:
+        if adds_half(total) and value not in program.results:
             width = exact_width(operations, total)
-            if all(_takes(operations, reader, value, width, ports) for reader in readers[value]):
-                keep_bits(operations, value, readers[value])
+            readers = program.readers.get(value, ())
+            if all(_takes(operations, reader, value, width, ports) for reader in readers):
+                keep_bits(operations, value, readers)
     return replace(program, operations=tuple(operations))
-
-
-def readers_of(program: Program) -> dict[int, list[int]]:
-    """Return the operations that read each value."""
-    readers: dict[int, list[int]] = defaultdict(list)
-    for i, operation in enumerate(program.operations):
-        for value in dict.fromkeys(operand.value for operand in operation.operands):
-            readers[value].append(i)
-    return readers
 
 
 def exact_width(operations: Sequence[Operation], total: Operation) -> int:

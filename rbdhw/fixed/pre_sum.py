@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rbdhw.fixed.exact_sums import exact_width, keep_bits, other_width, readers_of
+from rbdhw.fixed.exact_sums import exact_width, keep_bits, other_width
 from rbdhw.fixed.program import Kind, Operand, Program
 
 
@@ -23,20 +23,19 @@ class PreSum:
         return cls(second, first) if first.negative else cls(first, second)
 
 
-def pre_sums(program: Program, ports: tuple[int, int]) -> dict[int, list[int]]:
+def pre_sums(program: Program, ports: tuple[int, int]) -> dict[int, Sequence[int]]:
     """Return the sums that products alone read, and that fit the first port of their blocks, with these.
 
     The other factors fit the second port, and are none of these sums. Pre-adders do not negate both operands.
     """
-    results = {word.value for words in program.outputs.values() for word in words}
-    readers, operations = readers_of(program), program.operations
-    sums: dict[int, list[int]] = {}
+    operations = program.operations
+    sums: dict[int, Sequence[int]] = {}
     taken: set[int] = set()
     for value, total in reversed([*enumerate(operations)]):
-        if total.kind is Kind.ADD and len(total.operands) == 2 and value not in results:
+        if total.kind is Kind.ADD and len(total.operands) == 2 and value not in program.results:
             fits = exact_width(operations, total) <= ports[0]
             adds = not all(operand.negative for operand in total.operands)
-            products = readers[value]
+            products = program.readers.get(value, ())
             alone = all(other_width(operations, operations[p], value) <= ports[1] for p in products)
             if products and fits and adds and alone and taken.isdisjoint(products):
                 sums[value] = products

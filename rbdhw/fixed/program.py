@@ -183,6 +183,20 @@ class Program:
         )
 
     @cached_property
+    def results(self) -> frozenset[int]:
+        """The values that are results of functions."""
+        return frozenset(word.value for words in self.outputs.values() for word in words)
+
+    @cached_property
+    def readers(self) -> Mapping[int, Sequence[int]]:
+        """The operations that read each value that any reads."""
+        readers: dict[int, list[int]] = {}
+        for i, operation in enumerate(self.operations):
+            for value in {operand.value for operand in operation.operands}:
+                readers.setdefault(value, []).append(i)
+        return readers
+
+    @cached_property
     def slots(self) -> tuple[int, ...]:
         """The width of each slot of a request: that of the widest word in it."""
         widths = [0] * (1 + max((word.slot for word in self.inputs), default=-1))

@@ -17,7 +17,7 @@ from tests.support.builds import program_of
 
 
 @cache
-def tasks(robot="iiwa14", width=18, device="xcvu9p", clock=125.0):
+def tasks(robot="iiwa14", width=18, device="xcvu9p", clock=140.0):
     """Return a program with its problem without sums in blocks, with those that are soonest, and with all."""
     program, part = program_of(robot, width), target(device)
     plain = problem(program, part, clock, 1)

@@ -28,7 +28,7 @@ def test_random_problems(task):
     assert shorten(task, known) == shortened
 
 
-@pytest.mark.parametrize(("ii", "before", "after"), [(1, 10, 10), (2, 15, 15), (4, 18, 15)])
+@pytest.mark.parametrize(("ii", "before", "after"), [(1, 8, 8), (2, 15, 15), (4, 18, 15)])
 def test_iiwa_is_shortened(ii, before, after):
     task = problem(program_of("iiwa14", 18), target("xcvu9p"), 125.0, ii)
     known = list_schedule(task)
@@ -37,7 +37,7 @@ def test_iiwa_is_shortened(ii, before, after):
     assert max(network.ends(shorten(task, known))) == after == max(network.unlimited_ends())
 
 
-@pytest.mark.parametrize(("ii", "end", "unlimited"), [(16, 19, 15)])
+@pytest.mark.parametrize(("ii", "end", "unlimited"), [(16, 18, 15)])
 def test_iiwa_waits_for_few_units(ii, end, unlimited):
     task = problem(program_of("iiwa14", 18), target("xcvu9p"), 125.0, ii)
     network = Network(task)

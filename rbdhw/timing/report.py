@@ -26,10 +26,7 @@ The table of :mod:`benchmarks.clock_check` has them.
 """
 
 MARGIN = 0.15
-"""How much slower the safe clock is, for placement: more than the largest of these errors.
-
-It covers what nextpnr's ``router2`` leaves of the clock of HyQ's ``id``, where the check is 19 % off.
-"""
+"""How much slower the safe clock is, for placement: more than the largest of these errors."""
 
 
 @dataclass(frozen=True)

@@ -200,8 +200,8 @@ class TestRefusals:
         ("options", "text"),
         [
             (
-                {"clock_mhz": 450.0, "width": 18},
-                "clock: 450 MHz is too fast for this design on xcvu9p; expected at most 418 MHz",
+                {"clock_mhz": 600.0, "width": 18},
+                "clock: 600 MHz is too fast for this design on xcvu9p; expected at most 459 MHz",
             ),
             ({"max_error": 1e-12}, "max-error: no supported width meets 1e-12; 32 bits support "),
             (

@@ -29,7 +29,7 @@ LIMBS = {"functions": ("id",), "ii": 2, "share_limbs": "on"}
 @cache
 def built(**changes):
     """Return the options and the core of the toy, or of two limbs that share hardware."""
-    options = replace(BuildOptions(("id", "fd"), ii=1, width=14, samples=256), **changes)
+    options = replace(BuildOptions(("id", "fd"), ii=1, width=18, samples=256), **changes)
     robot = limbed(2) if options.share_limbs == "on" else load_urdf(path("toy"))
     return options, plan_build(robot, options).only.core
 
@@ -93,8 +93,8 @@ def test_all_products_can_move_and_take_the_fewest_cycles_that_they_need():
     ("changes", "share"),
     [
         ({}, 0.6),
-        ({"clock_mhz": 310.0, "width": 18}, 0.64),
-        ({"target": "ecp5-85", "width": 18}, 0.6),
+        ({"clock_mhz": 390.0}, 0.64),
+        ({"target": "ecp5-85"}, 0.6),
         (LIMBS, 0.3),
         long({"clock_mhz": 300.0, "width": 28}, 0.5),
         long({"width": 11}, 1.0),
@@ -110,7 +110,7 @@ def test_the_hardware_is_the_program(changes, share):
 
 
 def test_registers_part_the_adders_at_a_fast_clock():
-    options, core = built(clock_mhz=310.0, width=18)
+    options, core = built(clock_mhz=390.0)
     smaller = core.with_fewer_blocks(options, int(0.64 * multiplied(core)))
     assert max(moved(smaller)) == 2
 

@@ -26,10 +26,11 @@ def align(value: Any, operand: Operand) -> Any:
     return value
 
 
-def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> Any:
+def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0, *, paired: bool = False) -> Any:
     """Return the exact sum of one or two shifted, signed operands, plus half of the bits to be dropped.
 
-    It has the bits that it needs, not those of a sum of sums.
+    It has the bits that it needs, not those of a sum of sums. Look-up tables are ``paired`` if they have a
+    second output, which a carry chain takes.
 
     The half needs no adder where it fits into the zeros below an operand. What is subtracted comes last: an
     inverted first operand would need look-up tables of its own.
@@ -52,7 +53,7 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0) -> An
         rounding = 0
     for operand, second in rest:
         if rounding:
-            result = round_sum(result, second, operand.negative, rounding, bits)
+            result = round_sum(result, second, operand.negative, rounding, bits, paired)
         else:
             result = _apart(result, second, operand.negative)
     return result[:bits].as_signed()
@@ -68,15 +69,16 @@ def _apart(first: Any, second: Any, negative: bool) -> Any:
     return (one - two if negative else one + two)[1:]
 
 
-def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int) -> Any:
+def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int, paired: bool) -> Any:
     """Return ``first + second + rounding``, or ``first - second + rounding``, in a single carry chain.
 
     ``rounding`` is a power of two. From its bit on, both numbers are added bit by bit without it: the sums
-    with it and the carries are two numbers that a chain adds. In a difference of numbers the second's bits
-    are inverted, and one is carried into the chain.
+    with it and the carries are two numbers that a chain adds, and both are in its look-up tables. In a
+    difference of numbers the second's bits are inverted, and one is carried into the chain.
 
-    The chain adds the bits that sums and carries have in common to those that either has: the same total, of
-    which no part is a part of another. So synthesis has no reason to put one look-up table behind another.
+    For ``paired`` tables the chain adds the bits that sums and carries have in common to those that either
+    has: the same total, of which no part is a part of another. Otherwise synthesis would put one table behind
+    another. Tables of one output take the other form, in which fewer of them read each bit.
     """
     a, b = (Cat(value, value[-1].replicate(bits))[:bits] for value in (first, second))
     b = ~b if negative else b
@@ -84,9 +86,11 @@ def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int)
     either, both = a[position] | b[position], (a & b)[position + 1 : -1]
     carries = Cat(Const(0, 1), either, both)[: bits - position]
     sums = Cat(~(a[position] ^ b[position]), (a ^ b)[position + 1 :])
-    first, second = Cat(a[:position], carries & sums), Cat(b[:position], carries | sums)
+    if paired:
+        carries, sums = carries & sums, carries | sums
+    one, two = Cat(a[:position], carries), Cat(b[:position], sums)
     carry = Const(int(negative), 1)
-    return (Cat(carry, first) + Cat(carry, second))[1:] if negative else first + second
+    return (Cat(carry, one) + Cat(carry, two))[1:] if negative else one + two
 
 
 def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:
@@ -216,13 +220,16 @@ def split_sum(m: Module, bits: Any, widths: Sequence[int]) -> list[Signal]:
     return parts
 
 
-def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]]) -> Any:
-    """Return a sum or choice, before rounding, of operands with their signals and any varying signs."""
+def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]], *, paired: bool = False) -> Any:
+    """Return a sum or choice, before rounding, of operands with their signals and any varying signs.
+
+    ``paired`` is that of :func:`total`.
+    """
     operands = tuple(operand for operand, _, _ in columns)
     wires, signs = [wire for _, wire, _ in columns], [sign for _, _, sign in columns]
     if operation.kind is Kind.ADD:
         if all(sign is None for sign in signs):
-            return total(operands, wires, operation.drop)
+            return total(operands, wires, operation.drop, paired=paired)
         return add_or_subtract(operands, wires, signs, operation.drop)
     # A shift to the right cuts bits, so it comes before the sign.
     plain = tuple(

@@ -54,6 +54,8 @@ class RegionModule(wiring.Component):
         self._program = source.program
         self._bound = source.bound
         self._primitive = primitive
+        self._of_amd = primitive is not None and primitive.name != FAMILY
+        """Whether look-up tables hold shift registers, and have two outputs beside a carry chain."""
         self._concerned: dict[Concern, list[int]] = defaultdict(list)
         self._collect_checks()
         members: dict[str, Any] = {}
@@ -209,7 +211,7 @@ class RegionModule(wiring.Component):
             m.d.comb += [product.a.eq(a), product.b.eq(b)]
             full = product.o
         else:
-            full = combine(first, columns)
+            full = combine(first, columns, paired=self._of_amd)
         m.d.comb += self._tap(Tap(value, 0)).eq(cut(full, first)[0])
         return sign_bits(full, first)
 
@@ -406,7 +408,7 @@ class RegionModule(wiring.Component):
             stages,
             name=self._source.names[value],
             memory_stages=self._bound.memory_stages,
-            shifts=self._primitive is not None and self._primitive.name != FAMILY,
+            shifts=self._of_amd,
         )
         m.d.comb += [self._tap(Tap(value, k)).eq(taps[k]) for k in stages]
         return taps.get(1) if isinstance(enable, Const) else None

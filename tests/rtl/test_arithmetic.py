@@ -65,7 +65,7 @@ def test_an_operand_moves_like_an_integer(shift):
     assert aligned == [[x << shift if shift >= 0 else x >> -shift] for (x,) in inputs]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(24))
 def test_sums_round_and_wrap_and_say_so(seed):
     rng = random.Random(seed)
     widths = (rng.randint(2, 9), rng.randint(2, 9))
@@ -77,7 +77,8 @@ def test_sums_round_and_wrap_and_say_so(seed):
 
     def expressions(signals):
         taken = signals[: len(operands)]
-        return [total(operands, taken), *cut(total(operands, taken, operation.drop), operation)]
+        rounded = total(operands, taken, operation.drop, paired=seed % 2 == 1)
+        return [total(operands, taken), *cut(rounded, operation)]
 
     width = operation.format.width
     for row, draw in zip(values(widths, expressions, inputs), inputs, strict=True):
@@ -110,13 +111,14 @@ def test_constants_are_operands_too():
 @pytest.mark.parametrize(
     ("negative", "shift"), [(False, 2), (False, 1), (False, -1), (True, 3), (True, 0), (True, -2)]
 )
-def test_the_half_needs_no_adder(negative, shift):
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_half_needs_no_adder(negative, shift, paired):
     operands = (Operand(0), Operand(1, negative, shift))
-    module, signals, results = shown((5, 5), lambda x: [total(operands, x, 2)])
+    module, signals, results = shown((5, 5), lambda x: [total(operands, x, 2, paired=paired)])
     text = rtlil.convert(module, ports=[*signals, *results])
     assert text.count("cell $add") + text.count("cell $sub") == 1
     inputs = draws((5, 5), 1)
-    sums = values((5, 5), lambda x: [total(operands, x, 2)], inputs)
+    sums = values((5, 5), lambda x: [total(operands, x, 2, paired=paired)], inputs)
     moved = [y << shift if shift >= 0 else y >> -shift for _, y in inputs]
     assert sums == [[x + (-y if negative else y) + 2] for (x, _), y in zip(inputs, moved, strict=True)]
 

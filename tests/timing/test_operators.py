@@ -45,7 +45,7 @@ class RoundedSum(Component):
         m = Module()
         a, b = Signal(signed(18)), Signal(signed(18))
         operands = (Operand(0), Operand(1, self.negative))
-        m.d.sync += [a.eq(self.a), b.eq(self.b), self.o.eq(total(operands, [a, b], 3) >> 3)]
+        m.d.sync += [a.eq(self.a), b.eq(self.b), self.o.eq(total(operands, [a, b], 3, paired=True) >> 3)]
         return m
 
 

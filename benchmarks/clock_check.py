@@ -44,6 +44,9 @@ LEAST_WIRE = 200.0
 BEND = 10
 """The length of wires (tiles) from which on they take less for each tile."""
 
+NEIGHBOURS = 4
+"""The cells in a row, without wires between them, of which one has a place."""
+
 PLACES = "places.json"
 """The file in which nextpnr writes the placed design."""
 
@@ -194,11 +197,10 @@ def _tiles(graph: Graph, places: Mapping[str, Sequence[int]]) -> NDArray[np.floa
     at = np.array([places.get(cell.name, (math.nan, math.nan)) for cell in graph.netlist.cells])
     middle = np.nanmean(at, axis=0)
     local = graph.counts[:, 0] == 0
-    for owners in (graph.source, graph.target), (graph.target, graph.source):
-        here, there = (graph.owners[nodes[local]] for nodes in owners)
-        both = (here != PORT) & (there != PORT)
-        here, there = here[both], there[both]
-        lost = np.isnan(at[here, 0])
+    pairs = np.stack([graph.owners[graph.source[local]], graph.owners[graph.target[local]]], axis=1)
+    pairs = pairs[(pairs != PORT).all(axis=1)]
+    for here, there in NEIGHBOURS * [pairs.T, pairs.T[::-1]]:
+        lost = np.isnan(at[here, 0]) & ~np.isnan(at[there, 0])
         at[here[lost]] = at[there[lost]]
     return np.where(np.isnan(at), middle, at)
 

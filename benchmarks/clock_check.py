@@ -284,7 +284,7 @@ def placed_design(subject: Subject, netlist: Path, runs: Sequence[Run], lengths:
 
 def placed_designs() -> list[PlacedDesign]:
     """Return the designs of the table, of which each core places one at a time."""
-    placed = on_all_cores(place, subjects())
+    placed = list(on_all_cores(place, subjects()))
     lengths = Lengths([wire for _, runs in placed for run in runs for wire in run.wires])
     return [
         placed_design(subject, *placement, lengths)

@@ -32,7 +32,6 @@ class Soonest(Subject):
 def subjects() -> Iterable[Subject]:
     """Yield the designs of the table."""
     iiwa = partial(Subject, "iiwa14", target="xcvu9p", tdata=1024)
-    yield iiwa(("id",), 1, 18, clock_mhz=113.0)
     yield iiwa(("id",), 1, 18, clock_mhz=125.0)
     yield iiwa(("fd",), 1, 18, clock_mhz=125.0)
     yield iiwa(("difd",), 1, 18, clock_mhz=125.0)

@@ -353,10 +353,10 @@ def clock_layout(rows: Rows) -> Rows:
                 "by another seed": _share(row["rank_by_seed"]),
             }
         )
-    errors = [[abs(row[key]) for row in rows] for key in ("error", "left_out")]
-    both = [f"{statistics.median(values):.1%} / {max(values):.1%}" for values in errors]
-    keys = list(lines[0])
-    return [*lines, dict(zip(keys, ["median / largest", "", "", "", "", "", *both, "", ""], strict=True))]
+    errors = [[row[key] for row in rows] for key in ("error", "left_out")]
+    both = [f"{statistics.median(map(abs, e)):.1%} / {max(e):+.1%} / {min(e):+.1%}" for e in errors]
+    last = ["median / too fast / too slow at most", "", "", "", "", "", *both, "", ""]
+    return [*lines, dict(zip(lines[0], last, strict=True))]
 
 
 def _span(clocks: Sequence[float]) -> str:

@@ -110,7 +110,7 @@ class Run:
     """What nextpnr makes of a netlist with a seed."""
 
     places: dict[str, tuple[int, int]]
-    """The tile of each cell, of nextpnr's own cells."""
+    """The tile of each cell that nextpnr placed."""
     mhz: float = math.nan
     """The clock that a routed design reaches."""
     arrivals: dict[str, float] = field(default_factory=dict)

@@ -225,15 +225,16 @@ ULTRASCALE_PLUS = Figures(
     blocks_in_tile=6840 / (1_182_240 / LUTS_IN_TILE),
 )
 
-# Artix-7 at -1. Cells: Project X-Ray, as Yosys has them; DSP blocks and block RAMs: AMD DS181. Wires: those
-# of UltraScale+, longer by the ratio of the look-up tables' pins.
+# Artix-7 at -1. Cells: Project X-Ray, as Yosys has them, look-up tables by the mean of all pins but the
+# fastest; DSP blocks and block RAMs: AMD DS181. Wires: those of UltraScale+, longer by the ratio of the
+# look-up tables' pins.
 SERIES_7 = Figures(
     wire=0.491,
     by_side=0.00553,
     by_readers=0.0394,
     to_block=0.368,
     flip_flop=0.303,
-    lut=0.42,
+    lut=0.478,
     carry=1.35,
     carry_bit=0.03,
     carry_behind=1.2,

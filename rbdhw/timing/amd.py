@@ -135,22 +135,24 @@ def _lut_memory(cell: Cell, figures: _Amd) -> CellTiming:
 
 
 def _dsp48(cell: Cell, figures: _Amd) -> CellTiming:
-    """P = A B + C + PCIN; A and B enter registers, or else that of the product or of the result.
+    """P = A B + C + PCIN; A and B each enter a register, or else that of the product or of the result.
 
     The sum goes to the block above, too, as PCOUT. Where the pre-adder is used, it adds D and A in front of
     the multiplier, without registers of its own.
     """
-    a, c, m, p = (int(cell.parameters.get(f"{name}REG", "1"), 2) for name in "ACMP")
+    a, b, c, m, p = (int(cell.parameters.get(f"{name}REG", "1"), 2) for name in "ABCMP")
     scale, (first, later) = figures.product, _pre_adder(cell, figures)
     setup: dict[Pins, float] = {}
     clocked: dict[Pins, float] = {}
     arcs: list[Arc] = []
     if a or m or p:
         setup[first] = scale * 254 if a else later + scale * (1416 if m else 2739)
-        setup[("B",)] = scale * (324 if a else 1285 if m else 2608)
     else:
-        arcs += [(first, ("P",), later + scale * 2823), (("B",), ("P",), scale * 2690)]
-        arcs += [(first, ("PCOUT",), later + scale * 2970), (("B",), ("PCOUT",), scale * 2838)]
+        arcs += [(first, ("P",), later + scale * 2823), (first, ("PCOUT",), later + scale * 2970)]
+    if b or m or p:
+        setup[("B",)] = scale * (324 if b else 1285 if m else 2608)
+    else:
+        arcs += [(("B",), ("P",), scale * 2690), (("B",), ("PCOUT",), scale * 2838)]
     if c or p:
         setup[("C",)] = scale * (168 if c else 1244)
     else:
@@ -159,10 +161,10 @@ def _dsp48(cell: Cell, figures: _Amd) -> CellTiming:
         setup[("PCIN",)] = scale * 1025
     else:
         arcs += [(("PCIN",), ("P",), scale * 1107), (("PCIN",), ("PCOUT",), scale * 1255)]
-    if a or c or m or p:
+    if a or b or c or m or p:
         clocked[("P",)] = scale * (329 if p else 1671 if m else 2952) + later * (not p and not m)
         clocked[("PCOUT",)] = scale * (435 if p else 1819 if m else 3098) + later * (not p and not m)
-    return CellTiming(tuple(arcs), clocked, setup, figures.periods[bool(m)] if a and p else 0.0)
+    return CellTiming(tuple(arcs), clocked, setup, figures.periods[bool(m)] if (a or b) and p else 0.0)
 
 
 def _pre_adder(cell: Cell, figures: _Amd) -> tuple[Pins, float]:

@@ -204,6 +204,20 @@ def test_a_dsp_block_of_ultrascale_plus_by_its_registers(registers: str, period:
     assert path.period == pytest.approx(period, rel=1e-5)
 
 
+@pytest.mark.parametrize(("read", "other", "arc"), [("A", "B", 2823), ("B", "A", 2690)])
+def test_each_factor_of_a_dsp_block_has_a_register_of_its_own(read: str, other: str, arc: float) -> None:
+    """Synthesis moves the register of one factor into the block; the way of the other goes on."""
+    ends = {read: (3,), other: (-1,), "C": (-1,), "P": (4,)}
+
+    def of_path(register: str) -> float:
+        parameters = {f"{name}REG": str(int(name == register)) for name in "ABCMP"}
+        block = cell("DSP48E1", parameters, **ends)
+        return longest(SERIES_7, cell("FDRE", D=90, Q=3), block, cell("FDRE", D=4, Q=91)).cells
+
+    assert of_path(other) == 303 + arc
+    assert of_path(read) == 2952  # from its register on
+
+
 @pytest.mark.parametrize("kind", [("DSP48E2", {"AMULTSEL": "AD"}), ("DSP48E1", {"USE_DPORT": "TRUE"})])
 @pytest.mark.parametrize(("pin", "arc", "later"), [("A", 2823, True), ("D", 2823, True), ("B", 2690, False)])
 def test_a_pre_adder_is_on_the_way_of_the_first_factor_alone(

@@ -53,7 +53,9 @@ def total(operands: tuple[Operand, ...], values: list[Any], drop: int = 0, *, pa
         rounding = 0
     for operand, second in rest:
         if rounding:
-            result = round_sum(result, second, operand.negative, rounding, bits, paired)
+            carry = Const(1) if operand.negative else None
+            second = ~second if operand.negative else second
+            result = round_sum(result, second, carry, rounding, bits, paired)
         else:
             result = _apart(result, second, operand.negative)
     return result[:bits].as_signed()
@@ -69,19 +71,18 @@ def _apart(first: Any, second: Any, negative: bool) -> Any:
     return (one - two if negative else one + two)[1:]
 
 
-def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int, paired: bool) -> Any:
-    """Return ``first + second + rounding``, or ``first - second + rounding``, in a single carry chain.
+def round_sum(first: Any, second: Any, carry: Any, rounding: int, bits: int, paired: bool) -> Any:
+    """Return ``first + second + rounding``, and one more where ``carry`` is 1, in a single carry chain.
 
     ``rounding`` is a power of two. From its bit on, both numbers are added bit by bit without it: the sums
-    with it and the carries are two numbers that a chain adds, and both are in its look-up tables. In a
-    difference of numbers the second's bits are inverted, and one is carried into the chain.
+    with it and the carries are two numbers that a chain adds, and both are in its look-up tables. What is
+    subtracted comes inverted, with a carry; where ``carry`` is None, nothing is.
 
     For ``paired`` tables the chain adds the bits that sums and carries have in common to those that either
     has: the same total, of which no part is a part of another. Otherwise synthesis would put one table behind
     another. Tables of one output take the other form, in which fewer of them read each bit.
     """
     a, b = (Cat(value, value[-1].replicate(bits))[:bits] for value in (first, second))
-    b = ~b if negative else b
     position = rounding.bit_length() - 1
     either, both = a[position] | b[position], (a & b)[position + 1 : -1]
     carries = Cat(Const(0, 1), either, both)[: bits - position]
@@ -89,11 +90,12 @@ def round_sum(first: Any, second: Any, negative: bool, rounding: int, bits: int,
     if paired:
         carries, sums = carries & sums, carries | sums
     one, two = Cat(a[:position], carries), Cat(b[:position], sums)
-    carry = Const(int(negative), 1)
-    return (Cat(carry, one) + Cat(carry, two))[1:] if negative else one + two
+    return one + two if carry is None else (Cat(carry, one) + Cat(carry, two))[1:]
 
 
-def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0) -> Any:
+def add_or_subtract(
+    operands: tuple[Operand, ...], values: list[Any], signs: list[Any], drop: int = 0, *, paired: bool = False
+) -> Any:
     """Return the sum of :func:`total` with signs that are signals: 1 negates the operand.
 
     At most one sign may be 1 in a cycle. Where a sign is None, the operand's own sign applies.
@@ -108,10 +110,14 @@ def add_or_subtract(operands: tuple[Operand, ...], values: list[Any], signs: lis
         for sign, operand in zip(signs, operands, strict=True)
     ]
     carry = Cat(bits).any()
-    raised = [Cat(carry, Mux(bit, ~part, part)).as_signed() for bit, part in zip(bits, parts, strict=True)]
-    rest = raised[1] if raised[1:] else Cat(carry, Const(0, 1)).as_signed()
-    result = (raised[0] + rest)[1:].as_signed()
-    return result if room else plus_half(result, drop)
+    turned = [Mux(bit, ~part, part).as_signed() for bit, part in zip(bits, parts, strict=True)]
+    rounding = 0 if room else half(drop)
+    if rounding and turned[1:]:
+        size = max(map(len, parts)) + 2
+        return round_sum(*turned, carry, rounding, size, paired)[:size].as_signed()
+    rest = turned[1] if turned[1:] else Const(rounding, drop + 1)
+    first, second = (Cat(carry, number).as_signed() for number in (turned[0], rest))
+    return (first + second)[1:].as_signed()
 
 
 def scale(m: Module, name: str, value: Any, constant: int, drop: int = 0) -> Any:
@@ -230,7 +236,7 @@ def combine(operation: Operation, columns: list[tuple[Operand, Any, Any]], *, pa
     if operation.kind is Kind.ADD:
         if all(sign is None for sign in signs):
             return total(operands, wires, operation.drop, paired=paired)
-        return add_or_subtract(operands, wires, signs, operation.drop)
+        return add_or_subtract(operands, wires, signs, operation.drop, paired=paired)
     # A shift to the right cuts bits, so it comes before the sign.
     plain = tuple(
         operand if sign is None else Operand(operand.value)

@@ -161,7 +161,8 @@ def test_choices_cut_low_bits_before_a_sign_that_is_a_bit(seed):
 @pytest.mark.parametrize("signs", [(0, 0), (1, 0), (0, 1)])
 @pytest.mark.parametrize("known", [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("shifts", [(0, 0), (3, 0), (-2, 4)])
-def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(shifts, known, signs, drop):
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(paired, shifts, known, signs, drop):
     operands = tuple(
         Operand(k, bool(sign) and fixed, shift)
         for k, (shift, sign, fixed) in enumerate(zip(shifts, signs, known, strict=True))
@@ -173,19 +174,21 @@ def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(shifts, known, sign
     widths = (6, 9)
 
     def both(x):
-        return [add_or_subtract(operands, x, bits, drop), total(plain, x, drop)]
+        return [add_or_subtract(operands, x, bits, drop, paired=paired), total(plain, x, drop)]
 
     for result, expected in values(widths, both, draws(widths, 3)):
         assert result >> drop == expected >> drop
 
 
 @pytest.mark.parametrize("sign", [0, 1])
-def test_one_operand_may_be_negated_by_a_bit(sign):
+@pytest.mark.parametrize("drop", [0, 1, 3])
+def test_one_operand_may_be_negated_by_a_bit(drop, sign):
     def alone(x):
-        return [add_or_subtract((Operand(0),), x, [Const(sign, 1)]), negate(x[0], Const(sign, 1))]
+        return [add_or_subtract((Operand(0),), x, [Const(sign, 1)], drop), negate(x[0], Const(sign, 1))]
 
     for (x,), row in zip(draws((7,), 4), values((7,), alone, draws((7,), 4)), strict=True):
-        assert row == [-x if sign else x] * 2
+        negated = -x if sign else x
+        assert row == [negated + half(drop), negated]
 
 
 CONSTANTS = (1, 2, 3, 5, 11, 85, 109, 0x798B, 2**17 - 1)

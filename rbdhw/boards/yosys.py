@@ -35,10 +35,16 @@ class Family:
     dsp_blocks: frozenset[str]
     block_rams: Mapping[str, float]
     """Block RAMs of one cell, by cell type."""
+    wire: int = 0
+    """The delay (ps) of a wire beside the cells of 7 series, for the mapping of logic; 0 for Yosys' own."""
     delays: str = ""
     """The file beside this one with delays of blocks of which Yosys knows none, for the mapping of logic."""
 
 
+# Wires: Yosys takes 300 ps, with which logic outside of its longest paths becomes up to twice as deep as it
+# need be. By the timing check a wire takes 500 to 900 ps in 7 series, and in UltraScale+ 170 to 500 ps, where
+# cells take about half as long as those with which Yosys maps. The check permits the `dfd` of an iiwa14 at an
+# interval of 1 lower clocks with 1,000 to 1,400 ps, and no higher ones with 2,600 ps.
 # Sources: UG574 (configurable logic block) and FPGA-TN-02204 (ECP5 memory). A distributed RAM of ECP5 takes
 # four LUTs for its words and two more for its write port; a carry cell takes two LUTs.
 ULTRASCALE_PLUS = Family(
@@ -54,6 +60,7 @@ ULTRASCALE_PLUS = Family(
     flip_flops=frozenset({"FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE"}),
     dsp_blocks=frozenset({"DSP48E2"}),
     block_rams={"RAMB36E2": 1.0, "RAMB18E2": 0.5},
+    wire=2000,
     delays="ultrascale_plus.v",
 )
 SERIES_7 = replace(
@@ -61,6 +68,7 @@ SERIES_7 = replace(
     script="synth_xilinx -family xc7 -flatten -noiopad -noclkbuf",
     dsp_blocks=frozenset({"DSP48E1"}),
     block_rams={"RAMB36E1": 1.0, "RAMB18E1": 0.5},
+    wire=1000,
     delays="",
 )
 ECP5 = Family(
@@ -81,15 +89,6 @@ TIMING = "timing.json"
 
 LARGE = 3_000_000
 """The characters of Verilog from which on logic is mapped without optimisation, which would take hours."""
-
-WIRE = 2000
-"""The delay (ps) of a wire beside the cells of 7 series, for the mapping of UltraScale+.
-
-Yosys takes 300 ps, with which logic outside of its longest paths becomes up to twice as deep as it need
-be. By RapidWright's terms a wire takes 280 to 630 ps in designs from 8,500 look-up tables to 1,700 DSP
-blocks, and cells take about half as long as those of 7 series. The timing check permits the ``dfd`` of an
-iiwa14 at an interval of 1 lower clocks with 1,000 or 1,300 ps, and no higher ones with 2,600 ps.
-"""
 
 STEP = "synthesis with Yosys"
 """The name of the Yosys step in the progress."""
@@ -181,16 +180,17 @@ def synthesis(family: Family, top: str, texts: Sequence[str]) -> list[str]:
     if family.delays:
         until = "map_luts"
         timed = [
-            f"scratchpad -set synth_xilinx.abc9.W {WIRE}",
             f"read_verilog -lib -specify -overwrite {family.delays}",
             f"{family.script} -run {until}:",
         ]
+    wires = [f"scratchpad -set synth_xilinx.abc9.W {family.wire}"] if family.wire else []
     if not _is_array(texts):
         hurry = ["scratchpad -copy abc9.script.default.fast abc9.script"] if speed_up(texts) else []
         stop = f" -run :{until}" if until else ""
-        return [*hurry, f"{family.script} -top {top}{stop}", *timed]
+        return [*hurry, *wires, f"{family.script} -top {top}{stop}", *timed]
     apart = f"*{OPERAND_MEMORY}* *{DELAY_LINE}*"
     return [
+        *wires,
         f"setattr -mod -set keep_hierarchy 1 {apart}",
         f"{family.script} -top {top} -run :{family.behind_memories}",
         f"setattr -mod -unset keep_hierarchy {apart}",

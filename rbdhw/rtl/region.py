@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -364,38 +364,51 @@ class RegionModule(wiring.Component):
     def _select(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
         """Return the choice of the current slot by a counter; arbitrary in a slot without a choice.
 
-        Constants are chosen among themselves, a slot earlier, and leave from a register.
+        Constants are chosen among themselves, a slot earlier, and leave from a register. Where that has fewer
+        bits than the counter, so is the number of the choice: its look-up tables then have fewer inputs.
         """
         constants = {slot: choice for slot, choice in choices.items() if isinstance(choice, Const)}
-        constant = len(constants) == len(choices)
-        if constant:
-            choices = {(slot - 1) % self._bound.ii: choice for slot, choice in choices.items()}
-        elif constants:
-            apart = self._select(m, f"{name}_constant", constants, phase)
+        if len(constants) == len(choices):
+            return self._select_constant(m, name, constants, phase)
+        if constants:
+            apart = self._select_constant(m, f"{name}_constant", constants, phase)
             choices = {slot: apart if slot in constants else choice for slot, choice in choices.items()}
-        slots: dict[object, list[int]] = defaultdict(list)
+        slots: dict[int, list[int]] = defaultdict(list)
         for slot, choice in sorted(choices.items()):
-            same = (choice.value, len(choice)) if isinstance(choice, Const) else id(choice)
-            slots[same].append(slot)
+            slots[id(choice)].append(slot)
+        numbered = [choices[alike[0]] for alike in slots.values()]
+        if len(numbered) == 1:
+            return numbered[0]
+        phase = self._region_phase(m) if phase is None else phase
+        bits = (len(numbered) - 1).bit_length()
+        if len(numbered) == self._bound.ii or (bits >= len(phase) and bits <= 2):
+            return _switch(m, name, phase, [(alike, choices[alike[0]]) for alike in slots.values()])
+        codes = {slot: Const(k, bits) for k, alike in enumerate(slots.values()) for slot in alike}
+        code = self._select_constant(m, f"{name}_number", codes, phase)
+        return _switch(m, name, code, [((k,), choice) for k, choice in enumerate(numbered)])
+
+    def _select_constant(self, m: Module, name: str, constants: dict[int, Const], phase: Any) -> Any:
+        """Return the constant of the current slot, from a register."""
+        last_slot = self._bound.ii - 1
+        slots: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for slot, constant in constants.items():
+            slots[constant.value, len(constant)].append((slot - 1) % self._bound.ii)
         if len(slots) == 1:
-            return next(iter(choices.values()))
-        width = max(len(choice) + (not choice.shape().signed) for choice in choices.values())
-        chosen = Signal(signed(width), name=name)
-        *others, last = slots.values()
-        if phase is None:
-            phase = self._phase = self._counter(m, "phase") if self._phase is None else self._phase
-        with m.Switch(phase):
-            for alike in others:
-                with m.Case(*alike):
-                    m.d.comb += chosen.eq(choices[alike[0]])
-            with m.Default():
-                m.d.comb += chosen.eq(choices[last[0]])
-        if not constant:
-            return chosen
-        first = choices.get(self._bound.ii - 1, choices[last[0]])
+            return next(iter(constants.values()))
+        phase = self._region_phase(m) if phase is None else phase
+        choices = [(sorted(alike), constants[(alike[0] + 1) % self._bound.ii]) for alike in slots.values()]
+        choices.sort()
+        chosen = _switch(m, name, phase, choices)
+        first = next((choice for alike, choice in choices if last_slot in alike), choices[-1][1])
         now = Signal(chosen.shape(), name=f"{name}_now", init=first.value)
         m.d.sync += now.eq(chosen)
         return now
+
+    def _region_phase(self, m: Module) -> Any:
+        """Return the counter of operators that have none of their own."""
+        if self._phase is None:
+            self._phase = self._counter(m, "phase")
+        return self._phase
 
     def _delay(self, m: Module, value: int) -> Any:
         """Build a value's delay line; return its first register, or None if that waits for slots."""
@@ -412,3 +425,18 @@ class RegionModule(wiring.Component):
         )
         m.d.comb += [self._tap(Tap(value, k)).eq(taps[k]) for k in stages]
         return taps.get(1) if isinstance(enable, Const) else None
+
+
+def _switch(m: Module, name: str, by: Any, choices: Sequence[tuple[Sequence[int], Any]]) -> Signal:
+    """Return the choice with the number ``by`` among its numbers; the last for all others."""
+    is_signed = any(choice.shape().signed for _, choice in choices)
+    width = max(len(choice) + (is_signed and not choice.shape().signed) for _, choice in choices)
+    chosen = Signal(Shape(width, is_signed), name=name)
+    *others, (_, last) = choices
+    with m.Switch(by):
+        for numbers, choice in others:
+            with m.Case(*numbers):
+                m.d.comb += chosen.eq(choice)
+        with m.Default():
+            m.d.comb += chosen.eq(last)
+    return chosen

@@ -13,7 +13,6 @@ from rbdhw.boards.yosys import (
     FAMILIES,
     LARGE,
     ULTRASCALE_PLUS,
-    WIRE,
     count_resources,
     state_of,
     synthesis,
@@ -53,11 +52,12 @@ def test_an_array_is_flattened_when_its_memories_are_mapped() -> None:
 
 def test_delays_that_yosys_lacks_are_read_before_logic_is_mapped() -> None:
     script, module = ULTRASCALE_PLUS.script, "module top(); endmodule"
-    wire = f"scratchpad -set synth_xilinx.abc9.W {WIRE}"
-    timed = [wire, "read_verilog -lib -specify -overwrite ultrascale_plus.v", f"{script} -run map_luts:"]
-    assert synthesis(ULTRASCALE_PLUS, "top", [module]) == [f"{script} -top top -run :map_luts", *timed]
+    wire = f"scratchpad -set synth_xilinx.abc9.W {ULTRASCALE_PLUS.wire}"
+    timed = ["read_verilog -lib -specify -overwrite ultrascale_plus.v", f"{script} -run map_luts:"]
+    assert synthesis(ULTRASCALE_PLUS, "top", [module]) == [wire, f"{script} -top top -run :map_luts", *timed]
     array = synthesis(ULTRASCALE_PLUS, "top", [module, "module operand_memory_0_1(); endmodule"])
-    assert array[-4:] == [f"{script} -run fine:map_luts", *timed]
+    assert array[0] == wire
+    assert array[-3:] == [f"{script} -run fine:map_luts", *timed]
 
 
 def test_the_delays_are_of_blocks_with_every_parameter_and_port_that_designs_give_them() -> None:

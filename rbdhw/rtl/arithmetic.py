@@ -114,7 +114,7 @@ def add_or_subtract(
     rounding = 0 if room else half(drop)
     if rounding and turned[1:]:
         size = max(map(len, parts)) + 2
-        return round_sum(*turned, carry, rounding, size, paired)[:size].as_signed()
+        return round_sum(turned[0], turned[1], carry, rounding, size, paired)[:size].as_signed()
     rest = turned[1] if turned[1:] else Const(rounding, drop + 1)
     first, second = (Cat(carry, number).as_signed() for number in (turned[0], rest))
     return (first + second)[1:].as_signed()

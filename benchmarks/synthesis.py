@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.durations import keep_work
 from rbdhw.boards.tools import find_tool
-from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesize_target
+from rbdhw.boards.yosys import FAMILIES, NETLIST, synthesis, synthesize_target
 from rbdhw.design.replacement import VERILOG
 from rbdhw.errors import InputError
 from rbdhw.estimate.calibration import Calibration, Sample, calibration, fit_calibration, weigh
@@ -184,8 +184,12 @@ def planned(subject: Subject) -> tuple[Plan, str]:
 
 
 def keep_netlist(files: Mapping[str, str], top: str, device: Target) -> Path:
-    """Return the netlist of module ``top`` of Verilog files; it is kept in a folder for the first of them."""
-    work = NETLISTS / digest_of(next(iter(files.values())))
+    """Return the netlist of module ``top`` of Verilog files.
+
+    It is kept in a folder for the first of them and the commands of Yosys.
+    """
+    commands = synthesis(FAMILIES[device.family], top, tuple(files.values()))
+    work = NETLISTS / digest_of("\n".join([*commands, next(iter(files.values()))]))
 
     def synthesize() -> None:
         work.mkdir(parents=True, exist_ok=True)

@@ -75,8 +75,8 @@ def round_sum(first: Any, second: Any, carry: Any, rounding: int, bits: int, pai
     """Return ``first + second + rounding``, and one more where ``carry`` is 1, in a single carry chain.
 
     ``rounding`` is a power of two. From its bit on, both numbers are added bit by bit without it: the sums
-    with it and the carries are two numbers that a chain adds, and both are in its look-up tables. What is
-    subtracted comes inverted, with a carry; where ``carry`` is None, nothing is.
+    with it and the carries are two numbers that a chain adds, and both are in its look-up tables. The caller
+    inverts a number that is to be subtracted, and adds the missing one by ``carry``; None adds nothing.
 
     For ``paired`` tables the chain adds the bits that sums and carries have in common to those that either
     has: the same total, of which no part is a part of another. Otherwise synthesis would put one table behind

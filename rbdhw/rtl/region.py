@@ -364,8 +364,9 @@ class RegionModule(wiring.Component):
     def _select(self, m: Module, name: str, choices: dict[int, Any], phase: Any = None) -> Any:
         """Return the choice of the current slot by a counter; arbitrary in a slot without a choice.
 
-        Constants are chosen among themselves, a slot earlier, and leave from a register. Where that has fewer
-        bits than the counter, so is the number of the choice: its look-up tables then have fewer inputs.
+        Constants are chosen among themselves, a slot earlier, and leave from a register. So is the number of
+        the choice where slots share choices: look-up tables read it in place of the counter. They read the
+        counter itself where every slot has its own choice, or where it has two bits and so has the number.
         """
         constants = {slot: choice for slot, choice in choices.items() if isinstance(choice, Const)}
         if len(constants) == len(choices):
@@ -381,7 +382,7 @@ class RegionModule(wiring.Component):
             return numbered[0]
         phase = self._region_phase(m) if phase is None else phase
         bits = (len(numbered) - 1).bit_length()
-        if len(numbered) == self._bound.ii or (bits >= len(phase) and bits <= 2):
+        if len(numbered) == self._bound.ii or bits == len(phase) <= 2:
             return _switch(m, name, phase, [(alike, choices[alike[0]]) for alike in slots.values()])
         codes = {slot: Const(k, bits) for k, alike in enumerate(slots.values()) for slot in alike}
         code = self._select_constant(m, f"{name}_number", codes, phase)

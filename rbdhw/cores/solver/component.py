@@ -88,58 +88,80 @@ class SolverComponent(wiring.Component):
         if (sweep.between, sweep.blocks) != (shape.problems * shape.blocks, shape.blocks):
             turns = f"{shape.problems} in {shape.blocks} blocks"
             raise ValueError(f"sweep: {sweep.between} problems take turns; expected {turns}")
-        self._regularisation = shape.inputs[REGULARISATION].format
-        iterations, problems = range(shape.iterations + 1), range(shape.problems)
         super().__init__(
             {
-                # A task begins while `ready`. The packed words of `step` are a first state, forces that the
-                # first trajectory holds, from rest, and what stays the same. `warm` follows the last solution
-                # in place of these forces, from its step `shift` on, if there is one with a policy.
-                # With `more` the solution waits for the task of the next problem, or until it `begins`.
-                "start": In(1),
-                "ready": Out(1),
-                "more": In(1),
-                "begins": In(1),
-                "waits": Out(1),  # whether tasks wait
-                "next": Out(problems),  # the problem of the next task
-                "task": In(self.forward.task_bits),
-                "iterations": In(iterations),
-                "warm": In(1),
-                "shift": In(range(shape.knots)),
-                # In one cycle for each problem at the end, in which `trajectory` and `gains` are those of the
-                # first step.
-                "ends": Out(1),
-                # The solution in this cycle, and that of `read_problem` while `ready`, if it is `done`: its
-                # cost, the iterations taken, what the last sweep was regularised with, the status, one of
-                # `Solved`, and whether it followed the solution before.
-                "done": Out(1),
-                "cost": Out(shape.cost.width),
-                "taken": Out(iterations),
-                REGULARISATION: Out(self._regularisation.width + REGULARISATION_BITS),
-                "status": Out(range(max(Solved) + 1)),
-                "followed": Out(1),
-                # The row of a knot while `ready`, in the next cycle: state, positions and forces, and gains,
-                # which are zero without a sweep that found some.
-                "read_problem": In(problems),
-                "read_knot": In(range(shape.knots + 1)),
-                "trajectory": Out(len(self.forward.row)),
-                "gains": Out(len(self.rows.gains)),
-                # A row of a problem's next goal: what passes and expansions take, curvatures, and the limits
-                # of forces. Row 0 begins a goal. Others follow in order, in any cycle but that of a start.
-                "goal_enable": In(1),
-                "goal_problem": In(problems),
-                "goal_step": In(range(shape.knots)),
-                "goal": In(len(self.forward.goal)),
-                "goal_curvatures": In(sum(each.word.format.width for each in shape.curvatures)),
-                "goal_limits": In(len(self.forward.limits)),
-                "loaded": Out(range(shape.knots + 1)),  # the rows of that goal
-                "has_goal": Out(1),  # whether the problem of the next task has a goal
-                # The cores of both functions.
+                **self._task_ports(),
+                **self._solution_ports(),
+                **self._goal_ports(),
                 **self._core_ports("step"),
                 **self._core_ports("dstep"),
                 **{name: Out(steps.signature.members[name].shape) for name in steps.late_ports},
             }
         )
+
+    def _task_ports(self) -> dict[str, Any]:
+        """Return the ports of tasks.
+
+        A task begins while ``ready``. The packed words of ``step`` are a first state, forces that the first
+        trajectory holds, from rest, and what stays the same. ``warm`` follows the last solution in place of
+        these forces, from its step ``shift`` on, if there is one with a policy. With ``more`` the solution
+        waits for the task of the next problem, or until it ``begins``.
+        """
+        return {
+            "start": In(1),
+            "ready": Out(1),
+            "more": In(1),
+            "begins": In(1),
+            "waits": Out(1),  # whether tasks wait
+            "next": Out(range(self.shape.problems)),  # the problem of the next task
+            "task": In(self.forward.task_bits),
+            "iterations": In(range(self.shape.iterations + 1)),
+            "warm": In(1),
+            "shift": In(range(self.shape.knots)),
+        }
+
+    def _solution_ports(self) -> dict[str, Any]:
+        """Return the ports of solutions.
+
+        ``ends`` is set in one cycle for each problem at the end, in which ``trajectory`` and ``gains`` are
+        those of the first step. While ``ready`` they are the row of ``read_knot``, in the next cycle: state,
+        positions and forces, and gains, which are zero without a sweep that found some.
+
+        The solution is that in this cycle, and that of ``read_problem`` while ``ready``, if it is ``done``:
+        its cost, the iterations taken, what the last sweep was regularised with, the status, one of
+        :class:`~rbdhw.solving.Solved`, and whether it followed the solution before.
+        """
+        regularisation = self.shape.inputs[REGULARISATION].format.width
+        return {
+            "ends": Out(1),
+            "done": Out(1),
+            "cost": Out(self.shape.cost.width),
+            "taken": Out(range(self.shape.iterations + 1)),
+            REGULARISATION: Out(regularisation + REGULARISATION_BITS),
+            "status": Out(range(max(Solved) + 1)),
+            "followed": Out(1),
+            "read_problem": In(range(self.shape.problems)),
+            "read_knot": In(range(self.shape.knots + 1)),
+            "trajectory": Out(len(self.forward.row)),
+            "gains": Out(len(self.rows.gains)),
+        }
+
+    def _goal_ports(self) -> dict[str, Any]:
+        """Return the ports of a row of a problem's next goal.
+
+        It has what passes and expansions take, curvatures, and the limits of forces. Row 0 begins a goal.
+        Others follow in order, in any cycle but that of a start.
+        """
+        return {
+            "goal_enable": In(1),
+            "goal_problem": In(range(self.shape.problems)),
+            "goal_step": In(range(self.shape.knots)),
+            "goal": In(len(self.forward.goal)),
+            "goal_curvatures": In(sum(each.word.format.width for each in self.shape.curvatures)),
+            "goal_limits": In(len(self.forward.limits)),
+            "loaded": Out(range(self.shape.knots + 1)),  # the rows of that goal
+            "has_goal": Out(1),  # whether the problem of the next task has a goal
+        }
 
     def _core_ports(self, name: str) -> dict[str, Any]:
         """Return the ports to the core of a function."""
@@ -323,7 +345,7 @@ class SolverComponent(wiring.Component):
         sweeper, rows = self.sweeper, self.rows
         turn = sweeper.turn if self.shape.blocks == 1 else 0
         m.d.comb += [
-            sweeper.regularisation.eq(self._problems.each("level")[turn][: self._regularisation.width]),
+            sweeper.regularisation.eq(self._problems.each("level")[turn][: len(sweeper.regularisation)]),
             rows.take.eq(sweeper.valid & (sweeper.knot != self.shape.knots)),
             rows.problem.eq(sweeper.problem),
             rows.step.eq(sweeper.knot),

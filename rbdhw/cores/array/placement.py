@@ -169,31 +169,41 @@ class _Placement:
         # What each placed job added to memories and to the shifts of its unit.
         self._added: list[tuple[Sequence[tuple[int, Write]], set[int]]] = []
         self._needs, self._handed = needs_of(jobs), handed
-        # The jobs that read each word, and how many words of a job are supplied in a cycle.
-        users = users_of(self._needs) if haste.hurried else []
-        self._readers = {
-            jobs[k].values[0]: readers
-            for k, readers in enumerate(users)
-            if jobs[k].resource is ArrayResource.HANDOVER
-        }
+        self._readers = self._readers_of_words() if haste.hurried else {}
+        # How many words of a job are supplied in a cycle.
         self._supplied: dict[int, Counter[int]] = defaultdict(Counter)
-        slots = Counter({ArrayResource.ACCUMULATOR: least_copies(jobs, self._needs, timing, self._lasting)})
-        for job in jobs:
-            slots[job.resource] += job.cycles
-        least = {resource: math.ceil(count / ii) for resource, count in sorted(slots.items())}
         # The cycles in which words of the task are supplied before those that are handed on.
         self._lead = int(haste.lead * ii) if handed else 0
-        if handed:
-            for resource, share in ((ArrayResource.SOURCE, SUPPLIED), (ArrayResource.HANDOVER, haste.share)):
-                least[resource] = math.ceil(slots[resource] / (share * ii))
+        least = self._least_units()
         accumulators = least[ArrayResource.ACCUMULATOR]
         least[ArrayResource.ACCUMULATOR] = math.ceil(accumulators * (1.0 + SPARE))
-        least = {resource: count + extra.get(resource, 0) for resource, count in least.items()}
-        self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - least[ArrayResource.ACCUMULATOR]
+        units = {resource: count + extra.get(resource, 0) for resource, count in least.items()}
+        self._most_added = math.ceil(accumulators * (1.0 + MOST_SPARE)) - units[ArrayResource.ACCUMULATOR]
         self._vacancies = Vacancies(ii, timing.write, self._ready, self._origin)
-        for resource, count in least.items():
+        for resource, count in units.items():
             for _ in range(count):
                 self._add_unit(resource)
+
+    def _readers_of_words(self) -> dict[int, list[int]]:
+        """Return the jobs that read each word that is handed on."""
+        return {
+            job.values[0]: readers
+            for job, readers in zip(self._jobs, users_of(self._needs), strict=True)
+            if job.resource is ArrayResource.HANDOVER
+        }
+
+    def _least_units(self) -> dict[ArrayResource, int]:
+        """Return how many units of each resource have cycles for all jobs."""
+        least = least_copies(self._jobs, self._needs, self._timing, self._lasting)
+        cycles = Counter({ArrayResource.ACCUMULATOR: least})
+        for job in self._jobs:
+            cycles[job.resource] += job.cycles
+        share = dict.fromkeys(cycles, 1.0)
+        if self._handed:
+            share |= {ArrayResource.SOURCE: SUPPLIED, ArrayResource.HANDOVER: self._haste.share}
+        return {
+            resource: math.ceil(cycles[resource] / (share[resource] * self._ii)) for resource in sorted(share)
+        }
 
     @property
     def size(self) -> tuple[int, int]:

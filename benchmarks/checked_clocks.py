@@ -42,7 +42,7 @@ def subjects() -> Iterable[Subject]:
     yield soonest(("dfd",), 1, 18, clock_mhz=88.0)
     yield iiwa(("id",), 4, 18, clock_mhz=125.0)
     yield iiwa(("fd",), 4, 18, clock_mhz=125.0)
-    yield iiwa(("difd",), 4, 18, clock_mhz=125.0)
+    yield iiwa(("difd",), 4, 18, clock_mhz=130.0)
     toy = partial(Subject, "toy", target="xcvu9p", tdata=256)
     yield toy(("fd",), 1, 18, clock_mhz=170.0)
     yield toy(("difd",), 1, 18, clock_mhz=150.0)

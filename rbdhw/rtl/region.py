@@ -380,7 +380,7 @@ class RegionModule(wiring.Component):
         numbered = [choices[alike[0]] for alike in slots.values()]
         if len(numbered) == 1:
             return numbered[0]
-        phase = self._region_phase(m) if phase is None else phase
+        phase = self._counter_of(m, phase)
         bits = (len(numbered) - 1).bit_length()
         if len(numbered) == self._bound.ii or bits == len(phase) <= 2:
             return _switch(m, name, phase, [(alike, choices[alike[0]]) for alike in slots.values()])
@@ -396,7 +396,7 @@ class RegionModule(wiring.Component):
             slots[constant.value, len(constant)].append((slot - 1) % self._bound.ii)
         if len(slots) == 1:
             return next(iter(constants.values()))
-        phase = self._region_phase(m) if phase is None else phase
+        phase = self._counter_of(m, phase)
         choices = [(sorted(alike), constants[(alike[0] + 1) % self._bound.ii]) for alike in slots.values()]
         choices.sort()
         chosen = _switch(m, name, phase, choices)
@@ -405,8 +405,10 @@ class RegionModule(wiring.Component):
         m.d.sync += now.eq(chosen)
         return now
 
-    def _region_phase(self, m: Module) -> Any:
-        """Return the counter of operators that have none of their own."""
+    def _counter_of(self, m: Module, own: Any) -> Any:
+        """Return an operator's own counter of slots, or the region's for one that has none."""
+        if own is not None:
+            return own
         if self._phase is None:
             self._phase = self._counter(m, "phase")
         return self._phase

@@ -77,6 +77,7 @@ def routed_once() -> Iterable[Subject]:
     yield Subject("toy", ALL, 16, 18, "ecp5-85", 64)
     yield Subject("toy", ALL, 8, 18, "ecp5-85", 64, clock_mhz=95.0)
     yield Subject("hyq", ("id",), 16, 18, "ecp5-85", 64)
+    yield Subject("iiwa14", ("id",), 8, 18, "ecp5-85", 64, clock_mhz=100.0)
 
 
 def unrouted() -> Iterable[Subject]:
@@ -84,7 +85,6 @@ def unrouted() -> Iterable[Subject]:
     iiwa = partial(Subject, "iiwa14", target="ecp5-85", tdata=64)
     yield iiwa(("m",), 16, 18, clock_mhz=90.0)
     yield iiwa(("id",), 16, 18)
-    yield iiwa(("id",), 8, 18, clock_mhz=100.0)
     yield iiwa(("m", "minv"), 16, 18)
     yield Subject("tiago", ("m",), 8, 18, "ecp5-85", 64)
     yield iiwa(("fd",), 32, 18)

@@ -73,7 +73,7 @@ def routed() -> Iterable[Subject]:
 
 
 def routed_once() -> Iterable[Subject]:
-    """Yield the designs for which it takes up to a quarter of an hour, with the first seed."""
+    """Yield the designs for which it takes up to half an hour, with the first seed."""
     yield Subject("toy", ALL, 16, 18, "ecp5-85", 64)
     yield Subject("toy", ALL, 8, 18, "ecp5-85", 64, clock_mhz=95.0)
     yield Subject("hyq", ("id",), 16, 18, "ecp5-85", 64)

@@ -82,7 +82,7 @@ def round_sum(first: Any, second: Any, carry: Any, rounding: int, bits: int, pai
     has: the same total, of which no part is a part of another. Otherwise synthesis would put one table behind
     another. Tables of one output take the other form, in which fewer of them read each bit.
     """
-    a, b = (Cat(value, value[-1].replicate(bits))[:bits] for value in (first, second))
+    a, b = (Cat(n, n[-1].replicate(max(bits - len(n), 0)))[:bits] for n in (first, second))
     position = rounding.bit_length() - 1
     either, both = a[position] | b[position], (a & b)[position + 1 : -1]
     carries = Cat(Const(0, 1), either, both)[: bits - position]

@@ -19,7 +19,7 @@ MOST_PATHS = 10
 EXAMINED = 2_000
 """The slowest ends among which they are looked for."""
 
-MEDIAN_ERROR, LARGEST_ERROR = 0.049, 0.104
+MEDIAN_ERROR, LARGEST_ERROR = 0.039, 0.107
 """Errors of the clock, relative to placed ECP5 designs: the median, and by how much it is too fast at most.
 
 The table of :mod:`benchmarks.clock_check` has them.

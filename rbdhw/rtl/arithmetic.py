@@ -82,6 +82,7 @@ def round_sum(first: Any, second: Any, carry: Any, rounding: int, bits: int, pai
     has: the same total, of which no part is a part of another. Otherwise synthesis would put one table behind
     another. Tables of one output take the other form, in which fewer of them read each bit.
     """
+    # Amaranth walks through a number once more for each copy of its sign.
     a, b = (Cat(n, n[-1].replicate(max(bits - len(n), 0)))[:bits] for n in (first, second))
     position = rounding.bit_length() - 1
     either, both = a[position] | b[position], (a & b)[position + 1 : -1]

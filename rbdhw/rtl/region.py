@@ -405,10 +405,10 @@ class RegionModule(wiring.Component):
         m.d.sync += now.eq(chosen)
         return now
 
-    def _counter_of(self, m: Module, own: Any) -> Any:
+    def _counter_of(self, m: Module, phase: Any) -> Any:
         """Return an operator's own counter of slots, or the region's for one that has none."""
-        if own is not None:
-            return own
+        if phase is not None:
+            return phase
         if self._phase is None:
             self._phase = self._counter(m, "phase")
         return self._phase

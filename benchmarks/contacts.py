@@ -207,6 +207,7 @@ def contact_builds(functions: Sequence[str] = ("cfd",)) -> Rows:
             {
                 "function": function,
                 "II": plan.ii,
+                "MHz": plan.clock_mhz,
                 "latency (cycles)": plan.latency[function],
                 "DSP blocks": plan.core.dsp_blocks,
                 "tasks/s": plan.clock_mhz * 1e6 / plan.ii,
@@ -238,6 +239,7 @@ def contact_intervals(function: str = "dcfd", builds: Sequence[tuple[CoreName, i
                 "core": name,
                 "bits": width,
                 "II": ii,
+                "MHz": core.schedule.clock_mhz,
                 "latency (cycles)": core.schedule.latency[function],
                 "adders": _adders(core),
                 "DSP blocks": cost.dsp_blocks,
@@ -263,7 +265,7 @@ def contact_intervals_layout(rows: Rows) -> Rows:
         blocks, tables = row["shares"]
         shown.append(
             {
-                **{name: row[name] for name in ("core", "bits", "II", "latency (cycles)")},
+                **{name: row[name] for name in ("core", "bits", "II", "MHz", "latency (cycles)")},
                 "adders": f"{row['adders']:,}",
                 "DSP blocks": f"{row['DSP blocks']:,} ({blocks:.1%})",
                 "look-up tables": f"{row['look-up tables']:,} ({tables:.1%})",

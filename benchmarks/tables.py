@@ -190,12 +190,12 @@ TABLES: dict[str, Table] = {
         contact_algorithms_layout,
     ),
     "contact-builds": Table(
-        "Floating HyQ with four points: the shortest interval within 60 % of the xcvu9p, 24 bits, 125 MHz",
+        "Floating HyQ with four points: the shortest interval within 60 % of the xcvu9p, 24 bits",
         contact_builds,
         contact_builds_layout,
     ),
     "contact-intervals": Table(
-        "Floating HyQ with four points: cores of dcfd, xcvu9p, 125 MHz",
+        "Floating HyQ with four points: cores of dcfd, xcvu9p",
         contact_intervals,
         contact_intervals_layout,
     ),

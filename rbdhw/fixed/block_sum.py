@@ -80,9 +80,9 @@ def block_sums(program: Program) -> dict[int, list[tuple[int, BlockSum]]]:
         for product in summands:
             alone = program.readers[product] == [i] and product not in program.results
             if alone and program.operations[product].kind in PRODUCTS:
-                found = BlockSum.of(program, product, i)
-                if found is not None:
-                    sums.setdefault(i, []).append((product, found))
+                total = BlockSum.of(program, product, i)
+                if total is not None:
+                    sums.setdefault(i, []).append((product, total))
     return sums
 
 

@@ -71,9 +71,9 @@ def position_numbers(
     ``whole`` are those of the expansion, of whose Hessians and gradients by q the costs are taken away.
     """
     knots, n = len(states), robot.nv
-    found = positions(robot, states[:, : robot.nq])
-    error = found["position"] - problem["placement_ref"][..., :3, 3]
-    P, W = found["J_position"].reshape(knots, -1, n), problem["position_weight"].reshape(knots, -1)
+    placed = positions(robot, states[:, : robot.nq])
+    error = placed["position"] - problem["placement_ref"][..., :3, 3]
+    P, W = placed["J_position"].reshape(knots, -1, n), problem["position_weight"].reshape(knots, -1)
     G = W * error.reshape(knots, -1)
     gradient, hessian = np.einsum("kri,kr->ki", P, G), np.einsum("kri,kr,krj->kij", P, W, P)
     others = {name: whole[name] - number for name, number in _named({"g": gradient, "H": hessian}).items()}

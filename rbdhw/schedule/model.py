@@ -66,8 +66,8 @@ class Step:
 
 def pairs_in_blocks(steps: Iterable[Step]) -> list[tuple[int, int]]:
     """Return the products and sums that steps in blocks compute together."""
-    found = (step.results for step in steps if step.resource in MULTIPLIERS)
-    return [(results[0], results[1]) for results in found if len(results) > 1]
+    products = (step.results for step in steps if step.resource in MULTIPLIERS)
+    return [(results[0], results[1]) for results in products if len(results) > 1]
 
 
 @dataclass(frozen=True)

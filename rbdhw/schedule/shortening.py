@@ -145,8 +145,11 @@ class Network:
         ]
         for user in {dependence.group for dependence in self.after[g]}:
             others = (dependence for dependence in self.before[user] if dependence.group != g)
-            own = (after for maker, after, _ in self.before[user] if maker == g)
-            self.before[user] = [*others, *(Dependence(g, after + later, step.latency > 0) for after in own)]
+            waits = (after for maker, after, _ in self.before[user] if maker == g)
+            self.before[user] = [
+                *others,
+                *(Dependence(g, after + later, step.latency > 0) for after in waits),
+            ]
 
     def ends(self, schedule: Schedule) -> list[int]:
         """Return the cycle of each group's last result; a group that others use gets the overall last one."""

@@ -58,6 +58,7 @@ def test_rates_are_in_millions():
 
 def test_cores_have_shares_of_the_device():
     row = {"core": "pipeline", "bits": 24}
-    row |= {"II": 8, "latency (cycles)": 123, "adders": 21281, "DSP blocks": 3394, "look-up tables": 949111}
+    row |= {"II": 8, "MHz": 125.0, "latency (cycles)": 123, "adders": 21281, "DSP blocks": 3394}
+    row |= {"look-up tables": 949111}
     (line,) = contact_intervals_layout([row | {"shares": [0.496, 0.803]}])
     assert (line["DSP blocks"], line["look-up tables"]) == ("3,394 (49.6%)", "949,111 (80.3%)")

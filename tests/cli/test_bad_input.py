@@ -186,6 +186,12 @@ class TestOutputs:
         line = refused("run", rails, "id", "--input", states, "--output", tmp_path / name)
         assert line == f"{tmp_path / name}: {reason}"
 
+    @pytest.mark.parametrize("command", ["generate", "study"])
+    def test_an_output_without_a_name(self, refused, tmp_path, monkeypatch, command):
+        monkeypatch.chdir(tmp_path)
+        line = refused(command, path("toy"), "-o", "", *BUILD)
+        assert line.startswith("--output: an empty path; ")
+
     def test_a_design_where_there_is_something_else(self, refused, tmp_path):
         (tmp_path / "thesis.tex").write_text("mine")
         (tmp_path / "link").symlink_to(tmp_path / "link")

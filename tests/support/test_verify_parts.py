@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tests.support.marks import long
-from tests.support.verify_parts import ROOT, digest_of, parse_part
+from tests.support.verify_parts import ROOT, digest_of, digest_of_file, parse_part
 
 TESTS = """
 import pytest
@@ -64,9 +64,20 @@ def test_a_run_continues_without_what_passed(run, tmp_path, workers):
     passed = tmp_path / "passed"
     assert run(*workers, "--passed", str(passed), "-k", "not 6").startswith("1 failed, 5 passed")
     assert run(*workers, "--passed", str(passed)).startswith("1 failed, 1 passed")
-    first, *names = passed.read_text().splitlines()
+    first, *lines = passed.read_text().splitlines()
     assert first == digest_of(ROOT)
-    assert sorted(names) == [f"test_some.py::test_numbers[{number}]" for number in (0, 1, 2, 3, 5, 6)]
+    digest = digest_of_file(tmp_path, "test_some.py")
+    assert sorted(lines) == [
+        f"{digest} test_some.py::test_numbers[{number}]" for number in (0, 1, 2, 3, 5, 6)
+    ]
+
+
+def test_tests_of_a_file_that_has_changed_run_again(run, tmp_path):
+    arguments = ("--passed", str(tmp_path / "passed"))
+    assert run(*arguments).startswith("1 failed, 6 passed")
+    (tmp_path / "test_some.py").write_text(TESTS.replace("!= 4", "!= 5"))
+    assert run(*arguments).startswith("1 failed, 6 passed")
+    assert run(*arguments).startswith("1 failed, 6 deselected")
 
 
 def test_other_sources_start_anew(run, tmp_path):
@@ -82,3 +93,12 @@ def test_the_digest_changes_with_a_source(tmp_path):
     after = digest_of(tmp_path)
     (tmp_path / "rbdhw" / "a.py").write_text("2")
     assert len({before, after, digest_of(tmp_path)}) == 3
+
+
+@pytest.mark.parametrize("name", ["tests/rtl/test_a.py", "benchmarks/stamps.json"])
+def test_the_digest_is_that_of_what_all_tests_depend_on(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    before = digest_of(tmp_path)
+    path.write_text("1")
+    assert digest_of(tmp_path) == before

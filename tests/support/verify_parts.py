@@ -2,13 +2,17 @@
 
 import hashlib
 from collections import defaultdict
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("rbdhw", "tests", "benchmarks", "requirements.lock")
-"""What the results of tests depend on."""
+"""What the results of tests depend on. No test imports another, so each depends on one file of tests."""
+
+MEASURED = ("minutes.json", "stamps.json")
+"""Files in `benchmarks` that `make bench` writes."""
 
 MINUTES_OF_LONG, MINUTES_OF_OTHERS = 0.03, 0.0015
 """What a test is taken to cost that states no minutes: one with the mark ``verify``, and another one."""
@@ -30,7 +34,7 @@ def pytest_configure(config):
         return
     config.passed_before = frozenset()
     if path := config.getoption("passed"):
-        record = Record(Path(path), digest_of(ROOT))
+        record = Record(Path(path), digest_of(ROOT), config.rootpath)
         config.passed_before = record.passed
         config.pluginmanager.register(record)
 
@@ -80,19 +84,25 @@ def _minutes(item):
 
 
 class Record:
-    """The tests that passed, a line each, behind a line with the digest of the sources.
+    """The tests that passed, a line each with the digest of its file, behind that of the other sources.
 
-    A record of other sources is begun anew.
+    A record of other sources is begun anew. Of a test whose file has changed since, the line does not count.
     """
 
-    def __init__(self, path, digest):
+    def __init__(self, path, digest, root):
         self._path = path
+        self._digest_of_file = cache(partial(digest_of_file, root))
         self._called = set()
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         if lines[:1] != [digest]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{digest}\n", encoding="utf-8")
-        self.passed = frozenset(lines[1:] if lines[:1] == [digest] else ())
+            lines = []
+        tests = {line: line.partition(" ")[2] for line in lines[1:]}
+        self.passed = frozenset(test for line, test in tests.items() if line == self._line(test))
+
+    def _line(self, test):
+        return f"{self._digest_of_file(test.partition('::')[0])} {test}"
 
     def pytest_runtest_logreport(self, report):
         """Add a test whose call and teardown passed."""
@@ -100,7 +110,7 @@ class Record:
             self._called.add(report.nodeid)
         elif report.when == "teardown" and report.passed and report.nodeid in self._called:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(f"{report.nodeid}\n")
+                file.write(f"{self._line(report.nodeid)}\n")
 
 
 def parse_part(text):
@@ -112,10 +122,21 @@ def parse_part(text):
 
 
 def digest_of(root):
-    """Return a digest of the sources."""
+    """Return a digest of the sources without the files of tests and what `make bench` writes."""
     digest = hashlib.sha256()
-    files = (path for name in SOURCES for path in [root / name, *(root / name).rglob("*")])
-    for path in sorted(path for path in files if path.is_file() and "__pycache__" not in path.parts):
-        digest.update(f"{path.relative_to(root)}\0".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    for path in sorted(path for name in SOURCES for path in [root / name, *(root / name).rglob("*")]):
+        if _is_source(path):
+            digest.update(f"{path.relative_to(root)}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _is_source(path):
+    left_out = path.name in MEASURED or (path.name.startswith("test_") and path.suffix == ".py")
+    return path.is_file() and "__pycache__" not in path.parts and not left_out
+
+
+def digest_of_file(root, name):
+    """Return a short digest of a file; of one that is gone an empty one."""
+    path = root / name
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""

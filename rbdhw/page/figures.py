@@ -94,9 +94,13 @@ def slots(part: int, used: Sequence[int], multipliers: int) -> Markup:
     return svg(f"slots-{part}", "Multipliers in use by slot", (WIDE, 190.0), draw)
 
 
-def histogram(result: str, errors: ResultErrors, limits: tuple[float, float]) -> Markup:
-    """Draw the tasks by error, on a logarithmic axis with these limits, and the limit of ``simulate``."""
-    assert errors.histogram is not None
+def histogram(result: str, errors: ResultErrors, limits: tuple[float, float]) -> Markup | None:
+    """Draw the tasks by error, on a logarithmic axis with these limits, and the limit of ``simulate``.
+
+    None if the manifest counts no error, or if none is as large as the least that has a bin.
+    """
+    if errors.histogram is None or not errors.histogram.counts:
+        return None
     first, counts = errors.histogram.lowest, errors.histogram.counts
     edges = [10.0 ** ((first + k) / BINS_A_DECADE) for k in range(len(counts) + 1)]
 

@@ -40,6 +40,18 @@ OF_SOFTWARE = {"functions", "robot", "choices", "remarks", "commands"}
 NAME = 'a<b>&"c" \u202e\x85d'
 """A name with markup and with characters that do not print."""
 
+SLIDER = """\
+<robot name="slider">
+  <link name="rail"/>
+  <link name="cart">
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="along" type="prismatic">
+    <parent link="rail"/><child link="cart"/><limit lower="-1" upper="1" velocity="1" effort="10"/>
+  </joint>
+</robot>
+"""
+
 VOID = {"br", "meta", "path", "use", "rect"}
 
 
@@ -267,6 +279,17 @@ def test_the_worst_task_has_the_largest_error(folders: dict[str, Path], manifest
     figures = manifests["pipeline"]["error"]["id"]["results"]["tau"]
     size = max(math.hypot(*exact), figures["floor"])
     assert math.dist(forces, exact) / size == pytest.approx(figures["max"])
+
+
+def test_results_without_an_error_have_no_figure(tmp_path: Path) -> None:
+    """The mass matrix of a slider is its mass, which a format holds."""
+    slider = tmp_path / "slider.urdf"
+    slider.write_text(SLIDER, encoding="utf-8")
+    rbdhw.generate(slider, tmp_path / "design", functions="m,fd", ii=1, width=18)
+    text = rbdhw.report(tmp_path / "design").read_text(encoding="utf-8")
+    assert "errors-fd-a" in text
+    assert "errors-m-M" not in text
+    assert '<b>m.M</b> median <span class="figure">0</span>, largest <span class="figure">0</span>' in text
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:

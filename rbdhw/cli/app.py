@@ -41,7 +41,7 @@ Cluster = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-def written_to(kind: str, what: str) -> Any:
+def _written_to(kind: str, what: str) -> Any:
     """Return the option of what a command writes: a folder or a file."""
     return typer.Option("--output", "-o", metavar=kind, help=what, parser=_stated)
 
@@ -103,7 +103,7 @@ def info(
         bool,
         typer.Option("--explore", help="Compare intervals from 1 to 64, or sets of several cores, instead."),
     ] = False,
-    output: Annotated[Path | None, written_to("DIR", "The folder for the plots of --explore.")] = None,
+    output: Annotated[Path | None, _written_to("DIR", "The folder for the plots of --explore.")] = None,
     cluster: Cluster = None,
     *,
     build: BuildArguments,
@@ -162,7 +162,7 @@ def _explore(
 @takes_build_options
 def generate(
     urdf: Urdf,
-    output: Annotated[Path, written_to("DIR", "The folder to write.")],
+    output: Annotated[Path, _written_to("DIR", "The folder to write.")],
     check_timing: Annotated[
         str | None,
         typer.Option(
@@ -191,7 +191,7 @@ def generate(
 def domain(
     urdf: Urdf,
     log: Annotated[Path, typer.Argument(metavar="LOG", help="The npz file with q, v, a, tau, fext or h.")],
-    output: Annotated[Path, written_to("FILE", "The TOML file to write.")],
+    output: Annotated[Path, _written_to("FILE", "The TOML file to write.")],
     margin: Annotated[float, typer.Option(help="By what share ranges are wider, either way.")] = 0.1,
     *,
     build: BuildArguments,
@@ -211,7 +211,7 @@ def domain(
 @takes_build_options
 def study(
     urdf: Urdf,
-    output: Annotated[Path, written_to("DIR", "The folder of the results.")],
+    output: Annotated[Path, _written_to("DIR", "The folder of the results.")],
     widths: Annotated[
         str | None, typer.Option(metavar="W,...", help="Operand widths of multipliers, or ranges: 10-14,18.")
     ] = None,
@@ -357,7 +357,7 @@ def run(
 def report(
     directory: Directory,
     output: Annotated[
-        Path | None, written_to("FILE", "The file; DIR/build-report/report.html by default.")
+        Path | None, _written_to("FILE", "The file; DIR/build-report/report.html by default.")
     ] = None,
     study: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Of a study of number formats, to show it, too.")
@@ -377,7 +377,7 @@ def report(
 @app.command()
 def driver(
     directory: Directory,
-    output: Annotated[Path, written_to("DIR", "The folder to write.")],
+    output: Annotated[Path, _written_to("DIR", "The folder to write.")],
     certify: Annotated[
         bool,
         typer.Option("--certify", help="Also write C that bounds the errors of answers of fd, minv, dfd."),
@@ -448,7 +448,7 @@ def synthesize(
 def package(
     directory: Directory,
     form: Annotated[str, typer.Option("--format", help="The format: fusesoc, vivado, vitis, litex.")],
-    output: Annotated[Path | None, written_to("DIR", "A new or an empty folder; by default in DIR.")] = None,
+    output: Annotated[Path | None, _written_to("DIR", "A new or an empty folder; by default in DIR.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write the accelerator with registers as a package for FuseSoC, Vivado, Vitis or LiteX."""

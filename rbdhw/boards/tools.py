@@ -85,7 +85,7 @@ def _compile_alone(program: str, folder: Path | None) -> None:
     """Have YoWASP compile a program into its cache, if it has not, while no other process does.
 
     It writes the file in place, and a process that has mapped it by then dies of SIGBUS. The lock is in
-    ``folder``; without one, or where nothing can be written, no other process writes to the cache either.
+    ``folder``. Without a folder, or where it cannot be written to, nothing is locked.
     """
     if folder is None:
         return

@@ -124,7 +124,7 @@ def _ratios(
 def largest_ratios(errors: Mapping[str, Array], stated: ErrorEntry) -> Array:
     """Return the largest ratio of each task's errors (N,), by result, to the limits that are stated.
 
-    No error is within any limit, also that of a result that is always zero.
+    The ratio of an error of zero is zero, also where the limit is zero.
     """
     with np.errstate(divide="ignore"):
         ratios = [

@@ -17,7 +17,7 @@ from rbdhw.rtl.rollout_parts import hardware_of
 TABLES, FLIP_FLOPS = (0.6, 1.3), (0.8, 1.25)
 """The shares of what Yosys counts between which estimates of small parts are.
 
-Yosys leaves registers of products outside of the blocks of UltraScale+, and parts are estimated without them.
+Yosys leaves registers of products outside of UltraScale+'s blocks, and feedback is estimated without them.
 """
 
 

@@ -34,6 +34,9 @@ ROBOTS = (
 COUNTED = ROBOTS[:2]
 """The robots whose accelerators Yosys maps in a quarter of an hour."""
 
+TIMED = ("id", "dfd")
+"""The functions whose times are stated at the clock that the check confirms."""
+
 SHARE = 0.6
 """The largest share of a resource: Dadu-RBD takes 62 % of the DSP blocks."""
 
@@ -93,15 +96,32 @@ def counted_rows() -> Rows:
 
 
 def counted_row(robot: tuple[str, str]) -> Row:
-    """Return the row of a robot's accelerator."""
+    """Return the row of a robot's accelerator. Its times are those at a clock that the check confirms."""
     name, base = robot
     design = generate(Path(path(name)), replace(OPTIONS, mounting=Mounting(base)))
-    return {"robot": name, "base": base, **count_design(design, OPTIONS.target)}
+    counted = count_design(design, OPTIONS.target)
+    share = min(1.0, counted["safe"] / counted["scheduled"])
+    timed = [row for row in function_rows([robot]) if row["function"] in TIMED]
+    return {
+        "robot": name,
+        "base": base,
+        **counted,
+        "latency (µs)": {row["function"]: row["latency (µs)"] / share for row in timed},
+        "tasks a second": min(row["tasks a second"] for row in timed) * share,
+    }
 
 
 def counted_layout(rows: Rows) -> Rows:
     """Return a line for each robot."""
-    return [{"": robot_label(row), **count_cells(row)} for row in rows]
+    return [
+        {
+            "": robot_label(row),
+            **count_cells(row),
+            **{f"`{function}`, µs": f"{latency:.2f}" for function, latency in row["latency (µs)"].items()},
+            "tasks, M/s": f"{row['tasks a second'] / 1e6:.1f}",
+        }
+        for row in rows
+    ]
 
 
 def function_rows(robots: Iterable[tuple[str, str]] = ROBOTS) -> Rows:

@@ -15,11 +15,11 @@ from rbdhw.robots import path
 @pytest.mark.verify(minutes=6)
 def test_a_design_on_ecp5_keeps_its_clock(tmp_path: Path) -> None:
     """A missed clock would raise an error; the number of DSP blocks is that of the manifest."""
-    options = BuildOptions(DEFAULT_FUNCTIONS, ii=8, target="ecp5-85", clock_mhz=90.0, width=18, data_width=64)
+    options = BuildOptions(DEFAULT_FUNCTIONS, ii=8, target="ecp5-85", clock_mhz=95.0, width=18, data_width=64)
     design = generate(path("toy"), options)
     write(design, tmp_path / "design")
-    report = synthesize(tmp_path / "design", seed=1, tries=1)
-    assert report["clock_mhz_achieved"] >= report["clock_mhz_target"] == 90.0
+    report = synthesize(tmp_path / "design", seed=1, tries=3)
+    assert report["clock_mhz_achieved"] >= report["clock_mhz_target"] == 95.0
     assert report["dsp_blocks"] == design.manifest["dsp_blocks"]
 
 

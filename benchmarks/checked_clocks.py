@@ -8,7 +8,7 @@ from functools import partial
 
 from benchmarks.durations import on_all_cores
 from benchmarks.rows import Row, Rows
-from benchmarks.synthesis import Subject, keep_netlist, planned
+from benchmarks.synthesis import ALL, Subject, keep_netlist, planned
 from rbdhw.boards.yosys import FAMILIES, count_resources
 from rbdhw.design.replacement import VERILOG
 from rbdhw.estimate.resources import Resources
@@ -36,6 +36,7 @@ def subjects() -> Iterable[Subject]:
     yield iiwa(("fd",), 1, 18, clock_mhz=125.0)
     yield iiwa(("difd",), 1, 18, clock_mhz=125.0)
     yield iiwa(("dfd",), 1, 18, clock_mhz=125.0)
+    yield iiwa(ALL, 1, 18, clock_mhz=125.0)
     soonest = partial(Soonest, "iiwa14", target="xcvu9p", tdata=1024)
     yield soonest(("fd",), 1, 18, clock_mhz=100.0)
     yield soonest(("difd",), 1, 18, clock_mhz=88.0)
@@ -58,7 +59,7 @@ def small_devices() -> Iterable[Subject]:
 
 def checked_rows() -> Rows:
     """Return the cycles of each design, what Yosys counts, and the clock of the check."""
-    return list(on_all_cores(checked_row, subjects()))
+    return [row for rows in on_all_cores(rows_of_functions, subjects()) for row in rows]
 
 
 def _checked(subject: Subject) -> tuple[Plan, Resources, TimingReport]:
@@ -71,34 +72,39 @@ def _checked(subject: Subject) -> tuple[Plan, Resources, TimingReport]:
     return plan, count_resources(statistics, FAMILIES[target.family]), report
 
 
-def checked_row(subject: Subject) -> Row:
-    """Return the row of a design. Its time is that of its core, at a clock that the check confirms."""
+def rows_of_functions(subject: Subject) -> Rows:
+    """Return a row for each function of a design. Its time is at a clock that the check confirms."""
     plan, counted, report = _checked(subject)
-    (function,) = subject.functions
-    cycles = plan.core.latency[function]
-    return {
+    design = {
         "robot": subject.robot,
-        "function": function,
+        "all": subject.functions == ALL,
         "soonest": isinstance(subject, Soonest),
         "ii": subject.ii,
         "bits": subject.width,
-        "cycles": cycles,
-        "with_packets": plan.latency[function],
         "luts": counted.luts,
         "dsp_blocks": counted.dsp_blocks,
         "scheduled": plan.clock_mhz,
         "check": report.clock_mhz,
         "safe": report.safe_mhz,
         "confirmed": report.confirms(plan.clock_mhz),
-        "ns": 1000.0 * cycles / min(plan.clock_mhz, report.safe_mhz),
     }
+    return [
+        {
+            **design,
+            "function": function,
+            "cycles": plan.core.latency[function],
+            "with_packets": plan.latency[function],
+            "ns": 1000.0 * plan.core.latency[function] / min(plan.clock_mhz, report.safe_mhz),
+        }
+        for function in subject.functions
+    ]
 
 
 def checked_layout(rows: Rows) -> Rows:
     """Return a line for each design."""
     return [
         {
-            "": f"{row['robot']} `{row['function']}`{', soonest' if row['soonest'] else ''}",
+            "": f"{row['robot']} `{row['function']}`{' of all' * row['all']}{', soonest' * row['soonest']}",
             "II": row["ii"],
             "bits": row["bits"],
             "look-up tables": f"{row['luts']:,}",

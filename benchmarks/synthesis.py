@@ -186,10 +186,11 @@ def planned(subject: Subject) -> tuple[Plan, str]:
 def keep_netlist(files: Mapping[str, str], top: str, device: Target) -> Path:
     """Return the netlist of module ``top`` of Verilog files.
 
-    It is kept in a folder for the first of them and the commands of Yosys.
+    It is kept in a folder for the first of them, the commands of Yosys and its program, since programs of one
+    version do not map everything alike.
     """
     commands = synthesis(FAMILIES[device.family], top, tuple(files.values()))
-    work = NETLISTS / digest_of("\n".join([*commands, next(iter(files.values()))]))
+    work = NETLISTS / digest_of("\n".join([find_tool("yosys"), *commands, next(iter(files.values()))]))
 
     def synthesize() -> None:
         work.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks import markdown_tables
 from benchmarks.checked_clocks import checked_layout, rows_of_functions, small_devices, subjects
+from benchmarks.whole_builds import TIMED
 from rbdhw.timing.report import MARGIN
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
@@ -28,6 +29,17 @@ def test_a_clock_is_confirmed_with_the_margin_only() -> None:
         assert line["confirmed"] == ("yes" if safe >= scheduled else "no")
         time = 1000 * int(line["cycles of the core"]) / min(scheduled, safe)
         assert float(line["ns of the core"]) == pytest.approx(time, abs=0.6)
+
+
+def test_times_of_whole_robots_are_those_at_the_clock_of_the_check() -> None:
+    published = {line[""]: line for line in lines("whole-functions")}
+    for line in lines("whole-counts"):
+        slower = max(1.0, float(line["scheduled, MHz"]) / float(line["with the margin"]))
+        for function in TIMED:
+            latency = float(published[f"{line['']}, latency"][function].removesuffix(" µs"))
+            assert float(line[f"`{function}`, µs"]) == pytest.approx(latency * slower, abs=0.011)
+            tasks = float(published[f"{line['']}, tasks"][function].removesuffix(" M/s"))
+            assert float(line["tasks, M/s"]) == pytest.approx(tasks / slower, abs=0.11)
 
 
 def test_errors_of_estimates_on_small_devices_are_those_of_the_counts() -> None:

@@ -103,7 +103,7 @@ class LineBoard(Board):
     def take(self, wait: float) -> list[bytes]:
         """Return requests that came, and answer accesses to registers."""
         packets = []
-        while select.select([self._file], [], [], wait)[0]:
+        while not self._ends and select.select([self._file], [], [], wait)[0]:
             wait = 0.0
             for packet in self._decoder.feed(self.read()):
                 if int.from_bytes(packet[:4], "little") & CODE_MASK != CODE_BITS:
@@ -117,11 +117,11 @@ class LineBoard(Board):
         self.write(encode_frame(packet))
 
     def die(self) -> None:
-        """Close the file, whose number is kept, and rest."""
+        """Close the file, whose number is kept, and rest: the file in its place can be read for ever."""
+        self._ends = True
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, self._file)
         os.close(null)
-        self._ends = True
 
     def _access(self, packet: bytes) -> bytes:
         """Do an access to a register, and return its answer."""

@@ -46,6 +46,7 @@ def built(tmp_path_factory):
     return wheel, archive
 
 
+@pytest.mark.verify
 def test_the_source_distribution_has_every_file(built):
     """Without links at the top the package is complete, too."""
     with tarfile.open(built[1]) as archive:

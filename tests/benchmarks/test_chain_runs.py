@@ -53,6 +53,7 @@ def test_errors_fall_with_the_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.verify
 def test_times_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "ROUND_SECONDS", 0.0)
     monkeypatch.setattr(chain_runs, "MOST_LINKS", {"inverse": 2, "solves": 0, "reduced": 0, "eliminated": 0})

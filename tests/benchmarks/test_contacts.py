@@ -1,5 +1,7 @@
 """The tables of contacts: what they count, and how they are laid out."""
 
+import pytest
+
 from benchmarks import contacts
 from benchmarks.contacts import (
     FUNCTIONS,
@@ -25,6 +27,7 @@ def test_feet_are_frames_of_robots_that_float():
     assert [contact.rows for contact in humanoid.contacts.places] == [6, 6]
 
 
+@pytest.mark.verify
 def test_contacts_are_counted_beyond_free_dynamics(monkeypatch):
     monkeypatch.setattr(contacts, "FUNCTIONS", ("fd", "cfd", "com"))
     monkeypatch.setattr(

@@ -63,6 +63,7 @@ def test_the_inverse_by_cholesky_is_the_inverse():
     np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-12)
 
 
+@pytest.mark.verify
 def test_times(monkeypatch):
     monkeypatch.setattr(timing, "ROUND_SECONDS", 1e-4)
     rows = gradient_rows([("toy", "fixed")])

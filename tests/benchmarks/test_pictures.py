@@ -1,5 +1,7 @@
 """The pictures of the documentation."""
 
+import pytest
+
 from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_latency, draw_second_steps, draw_steps
 from benchmarks.second_order import ERROR
 
@@ -23,6 +25,7 @@ def test_equal_rows_give_equal_pictures(tmp_path):
     assert LABELS.keys() == SERIES.keys()
 
 
+@pytest.mark.verify
 def test_errors_over_steps_are_drawn_for_each_robot(tmp_path):
     errors = {
         "by position": 1e-3,
@@ -41,6 +44,7 @@ def test_errors_over_steps_are_drawn_for_each_robot(tmp_path):
     assert (tmp_path / "both.svg").stat().st_size > (tmp_path / "one.svg").stat().st_size > 0
 
 
+@pytest.mark.verify
 def test_errors_of_second_derivatives_are_drawn_for_each_function(tmp_path):
     rows = [
         {"function": function, "robot": "chain of 2", "method": method, "step": step, ERROR: step or 1e-6}

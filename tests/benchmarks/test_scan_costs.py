@@ -108,6 +108,7 @@ def test_a_scan_has_as_many_levels_as_the_logarithm():
     assert scan_pivots(8, 4, 2) == 18
 
 
+@pytest.mark.verify
 def test_a_scan_of_an_arm_takes_several_times_the_products():
     rows = scan_rows(("iiwa14",), 64, 4)
     sequence, blocks, scan = rows

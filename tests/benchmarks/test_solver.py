@@ -35,6 +35,7 @@ def test_the_problem_takes_more_than_three_iterations(software, monkeypatch):
     assert solver._difference(software, problem, last["states"][0]) < 1e-6
 
 
+@pytest.mark.verify
 def test_times_of_means(monkeypatch):
     monkeypatch.setattr(solver, "ROUNDS", 4)
     monkeypatch.setattr(solver, "PROBLEMS", (("toy", "fixed", ""),))
@@ -58,6 +59,7 @@ def test_ratios():
     }
 
 
+@pytest.mark.verify
 def test_parts_of_an_iteration(monkeypatch):
     """The toy's parts are positive; Crocoddyl's are told, and the accelerator's follow from its plan."""
     told = {part: np.float64(1e-4) for part in solver.PARTS}

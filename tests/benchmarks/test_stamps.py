@@ -51,6 +51,7 @@ def test_the_command_names_stale_tables(benchmark):
     assert "table 'three': has no stamp; expected one of one, two" in err
 
 
+@pytest.mark.verify
 def test_the_steps_beside_casadi_are_those_of_today():
     assert stamps.stale(lambda _: None, "casadi") == {}
 

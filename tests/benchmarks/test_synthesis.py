@@ -86,6 +86,7 @@ def test_what_is_known_is_the_same_hardware():
     assert known_counts(synthesis.subject_of(kept), "other Verilog") is None
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("without_hardware")
 def test_it_may_be_stopped_at_any_time(monkeypatch):
     """An interruption in the second of two designs keeps the first, which is not measured again."""

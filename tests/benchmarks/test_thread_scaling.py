@@ -1,9 +1,12 @@
 """What a second thread gains: rows of a small robot and of a short chain, and their cells."""
 
+import pytest
+
 from benchmarks import thread_scaling, timing
 from benchmarks.thread_scaling import thread_layout, thread_rows
 
 
+@pytest.mark.verify
 def test_rows_of_a_robot_and_of_a_chain(monkeypatch):
     monkeypatch.setattr(timing, "ROUND_SECONDS", 0.0)
     monkeypatch.setattr(thread_scaling, "SIZES", (2, 64))

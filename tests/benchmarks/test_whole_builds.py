@@ -36,6 +36,7 @@ def test_whole_builds(two_functions):
     assert lines[0]["id"] == f"{rows[0]['latency (cycles)'] / 125.0:.2f} µs"
 
 
+@pytest.mark.verify
 def test_latency_steps_overlap_and_end_with_the_product(monkeypatch):
     monkeypatch.setattr(latency_steps, "ROBOT", "toy")
     rows = latency_steps.latency_rows([4])

@@ -55,6 +55,7 @@ def test_a_clock_that_is_too_slow_is_refused() -> None:
         divider_for(7.81)
 
 
+@pytest.mark.verify
 def test_plan_has_part_pins_and_clocks(design: Path, tmp_path: Path) -> None:
     _, clock = write_build_plan(design / "accelerator.v", tmp_path, clock_mhz=80.0)
     tcl, constraints = ((tmp_path / name).read_text() for name in ("top.tcl", "top.xdc"))

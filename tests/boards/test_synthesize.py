@@ -74,6 +74,7 @@ def test_target_is_placed_and_routed(design: Path) -> None:
     json.dumps(report)
 
 
+@pytest.mark.verify
 def test_target_is_by_default_the_designs_own(
     design: Path, tmp_path: Path, placer: Callable[[dict[int, float]], None]
 ) -> None:
@@ -206,6 +207,7 @@ def test_one_try_is_one_placement(design: Path, placer: Callable[[dict[int, floa
     assert caught.value.report["tries"] == [{"seed": 1, "clock_mhz_achieved": 47.0}]
 
 
+@pytest.mark.verify
 def test_board_ulx3s_gives_a_bitstream(design: Path, placer: Callable[[dict[int, float]], None]) -> None:
     placer({3: 52.0})
     report = synthesize(design, board="ulx3s-85f", seed=3)

@@ -118,6 +118,7 @@ def test_options_that_change_nothing_of_a_description_are_refused(told, option, 
     assert told("info", path("toy"), *option) == line
 
 
+@pytest.mark.verify
 def test_exploring_draws(rbdhw, tmp_path):
     pytest.importorskip("matplotlib")
     status, out, _ = rbdhw(

@@ -88,6 +88,7 @@ def test_an_output_that_is_closed_or_full(arguments, closing, status, err):
     assert (done.returncode, done.stderr, done.stdout) == (status, err, "")
 
 
+@pytest.mark.verify
 def test_a_locale_without_unicode(tmp_path):
     text = path("toy").read_text(encoding="utf-8")
     (tmp_path / "λ.urdf").write_text(text.replace('<robot name="toy"', '<robot name="λ"'), encoding="utf-8")

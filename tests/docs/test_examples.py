@@ -13,6 +13,7 @@ from rbdhw.robot.loops import read_loops
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.documents import PAGES, README, ROOT, blocks, name
+from tests.support.marks import long
 
 RUN = ("bash", "python")
 TUTORIAL = ROOT / "docs" / "tutorial.md"
@@ -20,6 +21,8 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 TOGETHER = (README, TUTORIAL)
 SIMULATED = (ROOT / "docs" / "driver.md",)
 """The pages whose examples simulate the Verilog."""
+
+LONG = ("rollout", "solver", "whole-body")
 
 ALONE = [
     page
@@ -62,6 +65,7 @@ def test_pages_with_examples() -> None:
     assert {name(page) for page in ALONE} >= {"docs/conventions.md", "docs/interface.md", "docs/joints.md"}
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("few_samples")
 @pytest.mark.parametrize("page", SIMULATED, ids=name)
 def test_examples_with_a_simulator(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +74,7 @@ def test_examples_with_a_simulator(page: Path, tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("few_samples", "only_heading")
-@pytest.mark.parametrize("page", ALONE, ids=name)
+@pytest.mark.parametrize("page", [long(page) if page.stem in LONG else page for page in ALONE], ids=name)
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

@@ -79,6 +79,7 @@ def test_rollouts(engines, arrays, every):
         assert_same(*answers)
 
 
+@pytest.mark.verify
 def test_floating_point_and_two_pairs_of_streams(arrays, tmp_path, capsys):
     options = {"functions": "id", "width": 18, "ii": 4, "tdata": 32, "number": "float32", "streams": 2}
     (tmp_path / "arm.urdf").write_text(arm_with())

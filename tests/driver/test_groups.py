@@ -14,10 +14,13 @@ from rbdhw.errors import DriverError
 from rbdhw.model.solver_codec import Asked, goal_words, group_words, plan_words
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from tests.support.exact_solvers import fixed, problem_of
+from tests.support.marks import some
 from tests.support.packet_link import DAMAGED, FORGOTTEN, NO_ANSWER, UNKNOWN, LinkEngine, link_fixtures
 from tests.support.solver_link import SolverLink
 
 TOGETHER = 3
+
+KINDS = ("lost", "doubled", "late")
 
 
 folder, model, engine = link_fixtures(lambda: fixed(together=TOGETHER).model, SolverLink)
@@ -47,8 +50,9 @@ def test_groups_without_faults(engine, model, size):
     assert [counts[name] for name in ("retries", "timeouts", "damaged", "strays", "reloads")] == [0] * 5
 
 
-@pytest.mark.parametrize("number", range(TOGETHER))
-@pytest.mark.parametrize("kind", ["lost", "doubled", "late"])
+@pytest.mark.parametrize(
+    ("kind", "number"), some(((kind, number) for number in range(TOGETHER) for kind in KINDS), TOGETHER + 1)
+)
 def test_a_group_with_a_fault_ends_with_an_error_and_the_next_one_is_right(engine, model, kind, number):
     engine.solve(group())
     engine.link.begin(**{kind: number})
@@ -64,7 +68,7 @@ def test_no_wrong_answer_passes(engine, model):
     for k in range(60):
         asked = group(int(rng.integers(3)), None, int(rng.integers(1, TOGETHER + 1)))
         expected = model.solve(asked)
-        kind = str(rng.choice(["lost", "doubled", "late", "none"]))
+        kind = str(rng.choice([*KINDS, "none"]))
         engine.link.begin(**{kind: int(rng.integers(TOGETHER + 1))})
         if k % 9 == 8:
             engine.link.reset()

@@ -63,6 +63,7 @@ def assert_answered_at_once(case, far_end):
     gc.collect()
 
 
+@pytest.mark.verify
 def test_udp(case, monkeypatch):
     change_source(monkeypatch, "frames.h", "RBDHW_DATAGRAM = 1472", f"RBDHW_DATAGRAM = {case[-1]}")
     far_end = UdpBoard(block_of(case), longest=case[-1])

@@ -101,6 +101,7 @@ def test_solutions_of_a_run_that_change_their_order_are_an_error(engine, model):
         engine.respond(SOLVE, run)
 
 
+@pytest.mark.verify
 def test_no_wrong_answer_passes(engine, model):
     """In a loop of warm solutions. After an error the next one is cold: the engine has forgotten the last."""
     rng, ends = np.random.default_rng(0), Counter()

@@ -147,6 +147,7 @@ def test_boards_that_are_refused_in_c_and_in_the_command_line(
     assert not (tmp_path / "out.npz").exists()
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("eigen", [long(False), True])
 def test_a_program_in_cpp(built, loaded_folder, first_line, tmp_path, eigen):
     rbdhw.generate(path("toy"), tmp_path / "c", functions="id", target="c")

@@ -21,6 +21,7 @@ def model():
     return fixed_solver(ball, 4, 3).model
 
 
+@pytest.mark.verify
 def test_arrays_have_the_elements_of_states_and_of_the_tangent_space(model):
     nq, nv = 5, 4
     inputs, _ = arrays_in_order(model, GOAL)

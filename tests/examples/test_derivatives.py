@@ -5,6 +5,7 @@ import pytest
 from examples.derivatives import run
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("without_verilog")
 def test_derivatives(example):
     errors, times = example(run, "--tasks", "16")

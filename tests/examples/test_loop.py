@@ -9,6 +9,7 @@ from examples.loop import run
 from rbdhw.robots import path
 
 
+@pytest.mark.verify
 def test_generated_c(tmp_path):
     program = run.build_software(path("toy"), tmp_path)
     done = subprocess.run([program, "20", tmp_path / "ticks.txt"], check=True, capture_output=True, text=True)

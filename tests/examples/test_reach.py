@@ -6,6 +6,7 @@ import pytest
 from examples.reach import run
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("without_verilog")
 def test_reach(example):
     """What remains at the goal is due to the robot's other inertias."""

@@ -39,6 +39,7 @@ def one_design(monkeypatch):
     monkeypatch.setattr(rbdhw, "generate", generated)
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("losses")
 @pytest.mark.parametrize(
     ("module", "options"),

@@ -72,6 +72,7 @@ def test_a_run_continues_without_what_passed(run, tmp_path, workers):
     ]
 
 
+@pytest.mark.verify
 def test_tests_of_a_file_that_has_changed_run_again(run, tmp_path):
     arguments = ("--passed", str(tmp_path / "passed"))
     assert run(*arguments).startswith("1 failed, 6 passed")
@@ -80,6 +81,7 @@ def test_tests_of_a_file_that_has_changed_run_again(run, tmp_path):
     assert run(*arguments).startswith("1 failed, 6 deselected")
 
 
+@pytest.mark.verify
 def test_other_sources_start_anew(run, tmp_path):
     passed = tmp_path / "passed"
     passed.write_text("of other sources\ntest_some.py::test_numbers[4]\n")

@@ -56,6 +56,7 @@ def mapped(kind: str) -> str:
     return verilog(*OPERATORS[kind])
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("name", ["xcvu9p", long("xck26"), long("xc7a200t"), long("xc7a100t")])
 @pytest.mark.parametrize(
     "kind",

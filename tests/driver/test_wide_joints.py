@@ -33,6 +33,7 @@ def test_arrays_have_the_elements_of_states_and_of_the_tangent_space(model):
         assert next(array.shape for array in outputs if array.name == "K") == (nv, nq + nv)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("command", [GOAL, SOLVE, PLAN])
 def test_each_word_has_a_place_of_its_own(model, command):
     words = model.interface.words(command)

@@ -77,14 +77,15 @@ def test_a_tree():
     check_any(script_of(model), 3)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "options",
     [
+        {"width": 32},
         {"cost_rows": 7},
-        long({"width": 32}),
-        long({"number": "float32", "width": 16}),
-        long({"hold": 1}),
-        long({"cost_rows": 1, "number": "float32", "width": 28}),
+        {"number": "float32", "width": 16},
+        {"hold": 1},
+        {"cost_rows": 1, "number": "float32", "width": 28},
     ],
     ids=str,
 )

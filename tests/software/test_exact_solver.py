@@ -5,7 +5,6 @@ import pytest
 
 from rbdhw.model.packets import MALFORMED, OUTSIDE
 from rbdhw.model.solver_codec import goal_words, task_words
-from rbdhw.options.build import NUMBERS
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.robot.model import JointKind
 from rbdhw.software.exact import model_files
@@ -60,6 +59,7 @@ def test_a_long_horizon_of_an_arm():
     check_loop(Both(fixed_solver("iiwa14", 64, 8, ii=32)), 0, 4)
 
 
+@pytest.mark.verify
 def test_a_fixed_time_step():
     solver = fixed(time_step=STEP)
     check_loop(Both(solver), 0, 3)
@@ -104,9 +104,9 @@ def test_malformed_packets(both):
     assert both.send(SOLVE, task)[0] == 0
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_problems_in_arrays(number):
-    check_arrays(fixed(number))
+@pytest.mark.parametrize(("number", "time_step"), [("fixed", None), ("float32", STEP), long("float32", None)])
+def test_problems_in_arrays(number, time_step):
+    check_arrays(fixed(number, time_step))
 
 
 @pytest.mark.verify

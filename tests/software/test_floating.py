@@ -83,7 +83,7 @@ def test_what_is_not_a_number_stays_with_its_task():
             [("-std=c11",), ("-xc++", "-std=c++17")],
             [("-DRBDHW_REAL=float", "-fopenmp"), ("-DRBDHW_VECTOR_BYTES=0",)],
         ),
-        3,
+        4,
     ),
 )
 def test_no_compiler_warns(compiler, language, options, tmp_path):

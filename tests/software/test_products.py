@@ -270,10 +270,11 @@ def test_optional_results_are_computed_on_request(count):
         assert np.array_equal(result, every[name])
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(
     ("compiler", "options"),
-    [("the host's", ("-std=c11",)), long("clang", ("-xc++", "-std=c++17", "-DRBDHW_REAL=float"))],
+    [("the host's", ("-std=c11",)), ("clang", ("-xc++", "-std=c++17", "-DRBDHW_REAL=float"))],
 )
 def test_no_compiler_warns_of_loops(compiler, options, tmp_path):
     for name, text in small_arm().texts.items():

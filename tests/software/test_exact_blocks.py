@@ -54,7 +54,7 @@ def test_any_goal_and_any_task(both, seed):
     check_any(both, seed)
 
 
-@pytest.mark.parametrize("step", [2, long(4), long(5)])
+@pytest.mark.parametrize("step", [4, long(2), long(5)])
 def test_sweeps_that_fail_leave_the_values_of_the_last_one(both, step):
     """Where nothing costs, the first sweeps fail, and a larger regularisation helps."""
     problem = problem_of(both.solver, 0)

@@ -26,6 +26,7 @@ from tests.support.contacts import with_contacts
 from tests.support.derivations import derived
 from tests.support.documents import ROOT
 from tests.support.graph_results import assert_graph_is_golden
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rtl_cores import expected, requests, responses
 from tests.support.strategies import random_states
@@ -36,6 +37,21 @@ EVERY = pytest.mark.parametrize("function", FUNCTIONS)
 TRACKING = {TRACKED, TRACKED_JACOBIAN}
 
 II = {"pipeline": 4, "array": 16}
+
+CONTACTS = {"cfd", "impulse", "cstep", "dcfd", "dcstep", "cinertia"}
+
+MOMENTA = {"com", "centroidal", "dcentroidal"}
+
+LONG = {
+    "pipeline": CONTACTS - {"cfd"} | MOMENTA - {"com"},
+    "array": CONTACTS - {"impulse"}
+    | MOMENTA
+    | {"kin", "regressor", "dstep", "rk4", "drk4", "pose", "position"},
+    "C": CONTACTS - {"cfd", "dcfd"}
+    | MOMENTA - {"com"}
+    | {"m", "minv", "did", "sid", "sfd", "hid", "drk4", "gravity", "bias", "energy", "pose", "dfext"},
+}
+"""Functions whose hardware and C `make verify` alone compares with their program."""
 
 
 def robot_of(function: str) -> Robot:
@@ -98,11 +114,7 @@ def test_the_graph_is_golden(function):
 
 @pytest.mark.parametrize(
     ("function", "core"),
-    [
-        pytest.param(name, core, marks=pytest.mark.verify if entry.stages > 1 and core == "array" else ())
-        for name, entry in FUNCTIONS.items()
-        for core in II
-    ],
+    [long(name, core) if name in LONG[core] else (name, core) for name in FUNCTIONS for core in II],
 )
 def test_the_hardware_is_the_program(function, core):
     _, only = built(function, core)
@@ -112,7 +124,7 @@ def test_the_hardware_is_the_program(function, core):
     assert responses(component, words, 2, asked) == expected(component.program, words, asked)
 
 
-@EVERY
+@pytest.mark.parametrize("function", [long(name) if name in LONG["C"] else name for name in FUNCTIONS])
 def test_c_is_the_program(function):
     model, _ = built(function, "pipeline")
     library = ExactLibrary(model, flags=["-O0"])

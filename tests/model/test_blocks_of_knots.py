@@ -12,12 +12,13 @@ from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.solver_words import with_solver
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import STEP, fixed_solver, solver_problem
+from tests.support.marks import long
 
 KNOTS, ALPHAS = 10, 6
 SEEDS = range(4)
 
 
-@pytest.fixture(scope="module", params=[2, 3])
+@pytest.fixture(scope="module", params=[long(2), 3])
 def blocked(request):
     return fixed_solver("toy", KNOTS, ALPHAS, blocks=request.param)
 
@@ -51,7 +52,7 @@ def assert_same(one, other):
     )
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [0, 1, long(2), long(3)])
 def test_the_first_iteration_is_that_of_one_block(blocked, whole, seed):
     _, task, goal = posed(blocked, seed)
     assert_same(blocked.solve(task, goal, 1), whole.solve(task, goal, 1))
@@ -64,7 +65,7 @@ def test_later_iterations_are_others(blocked, whole):
         assert (one != other).any()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [0, long(1), long(2), long(3)])
 def test_it_finds_the_optimum_of_double_precision(blocked, seed):
     problem, task, goal = posed(blocked, seed)
     optimum = solve(blocked.model.robot, problem, 40, 8, 1e-12)

@@ -49,7 +49,7 @@ def with_alphas(model, alphas):
     return replace(model, interface=replace(interface, solver=replace(interface.solver, alphas=alphas)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 3, long(1), long(2)])
 def test_it_finds_the_optimum_of_double_precision(fixed, seed):
     problem, task, goal = posed(fixed, seed)
     optimum = solve(fixed.model.robot, problem, 40, 8, 1e-12)
@@ -61,7 +61,8 @@ def test_it_finds_the_optimum_of_double_precision(fixed, seed):
     assert cost == pytest.approx(float(optimum["cost"]), rel=1e-6)
 
 
-@pytest.mark.parametrize("seed", [long(2), 3])
+@pytest.mark.verify
+@pytest.mark.parametrize("seed", [2, 3])
 def test_a_first_trajectory_may_fall_for_long(seed):
     """Half of the forces that would hold the robot: it is far from its goal, and fast."""
     solver = fixed_solver("toy", 40, ALPHAS)
@@ -91,7 +92,7 @@ def test_forces_cost_their_difference_from_a_reference(fixed):
         fixed.goal(problem)
 
 
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [long(0), 3])
 def test_forces_keep_to_limits(fixed, seed):
     """Limits are met in the pass forward alone, which finds the last per cent slowly."""
     free, _, _ = posed(fixed, seed)

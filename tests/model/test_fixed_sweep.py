@@ -10,6 +10,7 @@ from rbdhw.golden.solver import solve
 from rbdhw.model.fixed_sweep import FixedSweep
 from rbdhw.solving import Solved
 from tests.support.knots import fixed_sweep, random_expansion
+from tests.support.marks import long
 from tests.support.optimal_control import random_problem, toy
 
 KNOTS = 6
@@ -32,7 +33,7 @@ def test_policies_are_those_of_double_precision(fixed):
     assert max(errors) < 1e-3
 
 
-@pytest.mark.parametrize("seed", [40, 41, 42])
+@pytest.mark.parametrize("seed", [40, long(41), long(42)])
 def test_a_solver_finds_the_optimum(fixed, seed):
     """It takes all its iterations: the words of a decrease do not tell a small one from none."""
     problem = random_problem(toy(), KNOTS, seed, rows=0)

@@ -53,7 +53,7 @@ def test_the_program_compiles(tmp_path):
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a GPU")
 def test_without_a_gpu_the_error_names_what_to_do():
-    software = built("toy")
+    software = Built(load_urdf(path("toy")), ("m",))
     with pytest.raises(InputError, match="a GPU of compute capability"):
         compute(software, software.cuda_library(), "m", {"q": np.zeros((1, 2))})
 

@@ -21,15 +21,18 @@ from rbdhw.robots import bundled, path
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactLibrary
 from tests.support.bit_exact import assert_same_bits, draw_words, modes
-from tests.support.compilers import CLANG, COMPILERS, assert_no_warning, compiled
+from tests.support.compilers import CLANG, assert_no_warning, compiled
 from tests.support.exact_builds import ALL, BUILDS, built
 from tests.support.marks import long
 from tests.support.strategies import ALL_KINDS, robots
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
+LONG = ("pipeline", "float32", "proven")
+"""Builds whose words `make verify` alone compares; others of their tests are quick."""
 
-@pytest.mark.parametrize("build", BUILDS)
+
+@pytest.mark.parametrize("build", [long(name) if name in LONG else name for name in BUILDS])
 def test_c_computes_the_bits_of_the_evaluator(build):
     design = built(build)
     library = ExactLibrary(design)
@@ -75,7 +78,7 @@ def assert_bits_of_the_evaluator(robot, options, seed):
         assert_same_bits(library.respond(function, words, extended), expected)
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 16])
+@pytest.mark.parametrize("lanes", [1, long(2), 16])
 def test_lanes_change_nothing(lanes):
     design = built("pipeline")
     library = ExactLibrary(design, flags=[f"-DRBDHW_LANES={lanes}", "-Wno-psabi"])
@@ -163,17 +166,25 @@ def test_packets_are_those_of_the_hardware(build, tmp_path):
     assert np.array_equal(np.frombuffer(done.stdout[request.size :]), numbers)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("language", [("-xc++", "-std=c++17"), ("-std=c11", "-DRBDHW_LANES=1")])
+@pytest.mark.parametrize(
+    ("compiler", "language"),
+    [
+        ("the host's", ("-std=c11", "-DRBDHW_LANES=1")),
+        ("clang", ("-xc++", "-std=c++17")),
+        long("the host's", ("-xc++", "-std=c++17")),
+        long("clang", ("-std=c11", "-DRBDHW_LANES=1")),
+    ],
+)
 def test_no_compiler_warns(compiler, language, tmp_path):
     for name, text in model_files(built("float32")).items():
         (tmp_path / name).write_text(text)
     assert_no_warning(tmp_path, compiler, *language)
 
 
-def test_clang_computes_the_same_bits(monkeypatch):
+@pytest.mark.parametrize("build", ["by task", long("32 bits")])
+def test_clang_computes_the_same_bits(build, monkeypatch):
     monkeypatch.setenv("CC", shlex.join(CLANG))
-    design = built("32 bits")
+    design = built(build)
     library = ExactLibrary(design)
     for function, extended in modes(design):
         words = draw_words(design, function, extended, 300)
@@ -212,7 +223,8 @@ for build in builds:
 """
 
 
-@pytest.mark.parametrize("builds", [["float32", "32 bits"], long(["pipeline", "array"])])
+@pytest.mark.verify
+@pytest.mark.parametrize("builds", [["32 bits", "float32"], ["pipeline", "array"]])
 def test_nothing_is_undefined(builds):
     """The sanitizer ends the process at the first operation that C leaves undefined."""
     root = str(Path(__file__).parents[2])

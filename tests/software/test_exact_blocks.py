@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from rbdhw.model.solver_codec import goal_words, plan_words
-from rbdhw.options.build import NUMBERS
 from rbdhw.protocol import GOAL, PLAN
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
-from tests.support.compilers import COMPILERS, assert_no_warning
+from tests.support.compilers import assert_no_warning
 from tests.support.exact_solvers import (
     KNOTS,
     Both,
@@ -40,21 +39,22 @@ def costless_from(solver, problem, step):
     return rows
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, long(0), long(2)])
 def test_random_problems_cold_and_warm(both, seed):
     check_loop(both, seed, 1 + 2 * seed)
 
 
+@pytest.mark.verify
 def test_every_end_of_a_solution(both):
     check_ends(both)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *map(long, range(1, 4))])
 def test_any_goal_and_any_task(both, seed):
     check_any(both, seed)
 
 
-@pytest.mark.parametrize("step", [2, 4, 5])
+@pytest.mark.parametrize("step", [4, long(2), long(5)])
 def test_sweeps_that_fail_leave_the_values_of_the_last_one(both, step):
     """Where nothing costs, the first sweeps fail, and a larger regularisation helps."""
     problem = problem_of(both.solver, 0)
@@ -89,7 +89,7 @@ def test_values_are_forgotten_if_a_change_exceeds_its_format(both):
     assert (answer["solved"], answer["iterations"]) == (Solved.ITERATIONS, 2)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", ["fixed", long("float32")])
 def test_problems_in_arrays(number):
     check_arrays(fixed(number, blocks=3))
 
@@ -109,6 +109,7 @@ def test_joints_without_limits(tmp_path):
     check_arrays(solver)
 
 
+@pytest.mark.verify
 def test_a_fixed_time_step():
     check_arrays(fixed(time_step=STEP, blocks=2))
 
@@ -118,11 +119,19 @@ def test_an_arm():
     check_loop(Both(fixed_solver("iiwa14", 8, 2, ii=32, blocks=3)), 0, 3)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("language", [("-xc++", "-std=c++17"), ("-std=c11",)])
+@pytest.mark.parametrize(
+    ("compiler", "language"),
+    [
+        ("the host's", ("-xc++", "-std=c++17")),
+        long("the host's", ("-std=c11",)),
+        long("clang", ("-xc++", "-std=c++17")),
+        long("clang", ("-std=c11",)),
+    ],
+)
 def test_no_compiler_warns(compiler, language, tmp_path):
     model = fixed(blocks=3).model
-    for name, text in (model_files(model) | model_solver_files(model)).items():
+    header = {"model.h": model_files(model)["model.h"]}  # the rest is that of one block
+    for name, text in (header | model_solver_files(model)).items():
         (tmp_path / name).write_text(text)
     assert_no_warning(tmp_path, compiler, *language)
 

@@ -12,7 +12,7 @@ from rbdhw.software.float_library import FloatLibrary
 from tests.support.combinations import pairwise
 from tests.support.compilers import CLANG, COMPILERS, assert_no_warning
 from tests.support.marks import some
-from tests.support.software import TOLERANCE, Built, assert_close, built, compute, solvable_functions
+from tests.support.software import ROBOTS, TOLERANCE, Built, assert_close, built, compute, solvable_functions
 
 
 def test_a_task_can_bring_its_inverse():
@@ -83,7 +83,7 @@ def test_what_is_not_a_number_stays_with_its_task():
             [("-std=c11",), ("-xc++", "-std=c++17")],
             [("-DRBDHW_REAL=float", "-fopenmp"), ("-DRBDHW_VECTOR_BYTES=0",)],
         ),
-        3,
+        4,
     ),
 )
 def test_no_compiler_warns(compiler, language, options, tmp_path):
@@ -94,7 +94,7 @@ def test_no_compiler_warns(compiler, language, options, tmp_path):
 
 def test_clang_computes_the_graph(monkeypatch):
     monkeypatch.setenv("CC", shlex.join(CLANG))
-    software = built("loaded")
+    software = Built(ROBOTS["loaded"](), ("id",), "all")
     tasks = software.tasks(100)
     results = compute(software, software.library(), "id", tasks)
     assert_close(results, software.expected("id", tasks), TOLERANCE["float64"])

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.combinations import pairwise
-from tests.support.marks import some
+from tests.support.marks import long
 from tests.support.software import (
     ROBOTS,
     TOLERANCE,
@@ -24,7 +24,11 @@ LIBRARIES = {"c": Built.library, "cuda": Built.cuda_library}
 
 
 @pytest.mark.parametrize(
-    ("language", "number", "robot"), some(pairwise(list(LIBRARIES), list(TOLERANCE), list(ROBOTS)), 2)
+    ("language", "number", "robot"),
+    [
+        long(*case) if case[0] == "cuda" or case[2] == "floating" else case
+        for case in pairwise(list(LIBRARIES), list(TOLERANCE), list(ROBOTS))
+    ],
 )
 def test_every_function_computes_its_graph(language, number, robot):
     assert_computes_its_graphs(built(robot), LIBRARIES[language](built(robot), number))

@@ -11,11 +11,12 @@ from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate_software
 from rbdhw.robots import path
 from rbdhw.software.folder import write
+from tests.support.marks import long
 
 STEPS = ("step", "dstep", "rk4", "drk4")
 
 
-@pytest.fixture(scope="module", params=[None, 0.005], ids=["own", "fixed"])
+@pytest.fixture(scope="module", params=[None, long(0.005)], ids=["own", "fixed"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return C of the toy, with a step of each task or a fixed one."""
     folder = tmp_path_factory.mktemp("steps") / "toy"

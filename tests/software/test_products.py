@@ -20,6 +20,7 @@ from rbdhw.software.arrangement import arrange
 from rbdhw.software.kernel import Division
 from rbdhw.software.products import find_products
 from tests.support.compilers import assert_no_warning
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.software import Built, assert_close, assert_computes_its_graphs, compute
 
@@ -225,7 +226,7 @@ def small_arm():
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(
     ("number", "flags"),
-    [("float64", []), ("float32", ["-DRBDHW_VECTOR_BYTES=16"]), ("float64", ["-DRBDHW_VECTOR_BYTES=0"])],
+    [("float64", []), long("float32", ["-DRBDHW_VECTOR_BYTES=16"]), ("float64", ["-DRBDHW_VECTOR_BYTES=0"])],
 )
 def test_loops_compute_the_graph(number, flags):
     software = small_arm()
@@ -269,6 +270,7 @@ def test_optional_results_are_computed_on_request(count):
         assert np.array_equal(result, every[name])
 
 
+@pytest.mark.verify
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(
     ("compiler", "options"),

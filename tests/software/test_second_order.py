@@ -47,7 +47,8 @@ def test_floating_point_is_the_interpreter(target):
 @pytest.mark.parametrize(
     ("name", "functions"),
     [
-        ("toy", SECOND),
+        ("toy", ("hid",)),
+        long("toy", SECOND),
         pytest.param("iiwa14", ("hid", "hfd"), marks=pytest.mark.verify(minutes=2)),
     ],
 )

@@ -41,7 +41,7 @@ BUILDS = {
 }
 
 
-LONG = ("kinds", "any", "fixed")
+LONG = ("kinds", "any", "given", "fixed")
 """Builds for `make verify`."""
 
 

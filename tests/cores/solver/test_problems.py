@@ -44,6 +44,7 @@ def run(build, steps):
 
 
 @pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.verify
 def test_each_problem_has_its_solution(build):
     """They take different numbers of iterations; then the first two go on, and the third stays as it is."""
     model, iterations = fixed(build[0]), (2, 1, 3)
@@ -72,6 +73,7 @@ def test_each_problem_has_its_solution(build):
 
 
 @pytest.mark.parametrize("orders", [[(2, 0, 1)], long([(0, 1, 2), (2, 0, 1), (1, 2)])])
+@pytest.mark.verify
 def test_problems_that_fail_leave_the_others_alone(orders):
     """The first has no policy, the second leaves its domain, and a sweep of the third is repeated."""
     model, build = fixed(4), (4, 40)

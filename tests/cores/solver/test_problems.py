@@ -73,7 +73,6 @@ def test_each_problem_has_its_solution(build):
 
 
 @pytest.mark.parametrize("orders", [[(2, 0, 1)], long([(0, 1, 2), (2, 0, 1), (1, 2)])])
-@pytest.mark.verify
 def test_problems_that_fail_leave_the_others_alone(orders):
     """The first has no policy, the second leaves its domain, and a sweep of the third is repeated."""
     model, build = fixed(4), (4, 40)

@@ -91,7 +91,7 @@ def test_an_outlier_is_not_paid_for():
     assert choice.tried.bound > min(tried.bound for tried in unlucky.search.tries)
 
 
-@pytest.mark.parametrize(("device", "plain"), [("xcvu9p", (27, 18)), ("ecp5-85", (18, 18))])
+@pytest.mark.parametrize(("device", "plain"), [long("xcvu9p", (27, 18)), ("ecp5-85", (18, 18))])
 def test_blocks_come_first(device, plain):
     """No product is wide as long as products fit the ports of one block."""
     for budget in (1e-2, 1e-4, 1e-6):
@@ -180,7 +180,7 @@ def test_eighteen_bits_are_enough_for_the_iiwa():
     assert made("iiwa14", width=18).errors["id"].whole.median <= 1e-4
 
 
-@pytest.mark.parametrize("budget", [long(1e-2), 1e-3, 1e-5])
+@pytest.mark.parametrize("budget", [long(1e-2), long(1e-3), 1e-5])
 def test_widening_reaches_budgets_that_one_width_misses(budget):
     """At 18 bits, and at 27 bits with a narrow port, inverse dynamics of the iiwa supports about 5e-4."""
     formats = made("iiwa14", max_error=budget)

@@ -44,7 +44,7 @@ def first_quadrant(spec):
     return np.random.default_rng(3).integers(0, quarter, 200_000)
 
 
-@pytest.mark.parametrize("width", [8, 18, 27, 32, *map(long, (10, 12, 16, 20, 22, 24, 28))])
+@pytest.mark.parametrize("width", [8, 27, *map(long, (10, 12, 16, 18, 20, 22, 24, 28, 32))])
 def test_the_error_is_centred(width):
     """The mean error is that of the polynomials, 1/30 step; uncompensated cutting would add half a step.
 

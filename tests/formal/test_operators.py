@@ -113,6 +113,7 @@ def test_operators_are_those_of_the_program(tmp_path, name, functions, width, ki
     ("name", "functions", "width"),
     [("toy", ("id", "fd"), 12), long("toy", ("did", "fd"), 18)],
 )
+@pytest.mark.verify
 def test_operators_with_signs_that_vary_are_those_of_the_program(tmp_path, name, functions, width):
     cases = operators(name, functions, width, ADDERS)
     assert {operation.kind for operation, _ in cases} == {*ADDERS}

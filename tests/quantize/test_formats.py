@@ -74,6 +74,7 @@ def test_formats_too_far_apart_for_the_model_are_refused():
     assert error.remedy == "use a domain file with smaller bounds, or with a larger damping in [contacts]"
 
 
+@pytest.mark.verify
 def test_limbs_that_share_err_little_more():
     """Limbs of different sizes have values that differ by thousands; these have formats of their own."""
     errors = {}

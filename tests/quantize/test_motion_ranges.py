@@ -44,6 +44,7 @@ def motions(model):
     return tasks | golden.evaluate(model.robot, "id", tasks)
 
 
+@pytest.mark.verify
 def test_ordinary_motions_err_by_a_thousandth_at_18_bits():
     """With formats for any forces they err thirty times as much."""
     tasks = motions(arm())

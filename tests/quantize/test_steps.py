@@ -56,6 +56,7 @@ def test_slow_motions_err_little_if_the_forces_hold_the_chain() -> None:
     assert np.median(off / np.linalg.norm(tasks["a"], axis=1)) < 0.03
 
 
+@pytest.mark.verify
 def test_no_error_is_stated_for_motions_of_a_chain_that_its_forces_do_not_hold() -> None:
     errors = formats(12, replace(OPTIONS, width=27), effort=10.0).errors["fd"]
     stated = {name: stratum.stated for name, stratum in errors.strata.items()}

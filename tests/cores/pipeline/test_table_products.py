@@ -92,8 +92,8 @@ def test_all_products_can_move_and_take_the_fewest_cycles_that_they_need():
 @pytest.mark.parametrize(
     ("changes", "share"),
     [
-        ({}, 0.6),
-        ({"clock_mhz": 390.0}, 0.64),
+        long({}, 0.6),
+        long({"clock_mhz": 390.0}, 0.64),
         ({"target": "ecp5-85"}, 0.6),
         (LIMBS, 0.3),
         long({"clock_mhz": 300.0, "width": 28}, 0.5),

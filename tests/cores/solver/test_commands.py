@@ -14,6 +14,7 @@ from tests.support.simulation import Simulation
 from tests.support.solver_script import Script, planned, problems, simulation
 
 
+@pytest.mark.verify
 def test_a_loop_of_solutions_beside_other_tasks():
     """Goals change while a solution is in progress; each solution takes the goal that was complete before."""
     script, (first, second) = Script(planned().accelerator), problems(2)

@@ -44,6 +44,7 @@ def run(build, steps):
 
 
 @pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.verify
 def test_each_problem_has_its_solution(build):
     """They take different numbers of iterations; then the first two go on, and the third stays as it is."""
     model, iterations = fixed(build[0]), (2, 1, 3)

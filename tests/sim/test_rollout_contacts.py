@@ -19,7 +19,7 @@ from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import generate, plan_build
 from rbdhw.protocol import LOAD, ROLLOUT, ROLLOUT_PARTS
-from rbdhw.robot.mounting import OF_DOMAIN, PER_TASK
+from rbdhw.robot.mounting import PER_TASK
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
@@ -34,10 +34,9 @@ GAIT = np.array([[1], [1], [0], [1], [0], [0]])
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return the folder of the toy with rollouts with a contact and some parts; with parts, tasks hold it."""
+    """Return the folder of the toy with rollouts with a contact that tasks hold, and some parts."""
 
     def made(*parts: str) -> Path:
-        gains = PER_TASK if parts else OF_DOMAIN
         options = BuildOptions(
             ("id", "rollout"),
             width=24,
@@ -45,7 +44,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
             data_width=128,
             horizon=HORIZON,
             rollout=parts,
-            mounting=Mounting(contacts=TIP, contact_gains=gains),
+            mounting=Mounting(contacts=TIP, contact_gains=PER_TASK),
         )
         name = "-".join(("touching", *parts))
         return shared_folder(
@@ -115,7 +114,8 @@ def test_the_hardware_has_the_contacts_of_each_row(made: Callable[..., Path], pa
 
 def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> None:
     design = read(folder)
-    rollouts = prepare(design, first_states(design, 2, seed=3), 0)
+    state, _ = touching(folder, 2, seed=3)
+    rollouts = prepare(design, state | first_states(design, 2, seed=3), 0)
     word = next(word for word in design.interface.inputs(LOAD) if word.array == "contact")
     assert (word.name, word.highest) == ("contact[0]", 1)
     row = {name: int(values[0]) for name, values in rollouts.rows.items()}
@@ -126,21 +126,26 @@ def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> N
     stream.check(folder, Disturbance())
 
 
-def test_the_driver_loads_contacts(made: Callable[..., Path], tmp_path: Path) -> None:
-    """Here the hardware has all parts."""
-    folder = made(*ROLLOUT_PARTS)
+@pytest.mark.parametrize("parts", [long(()), long(tuple(ROLLOUT_PARTS))])
+def test_the_driver_loads_contacts(made: Callable[..., Path], parts: tuple[str, ...]) -> None:
+    folder = made(*parts)
     state, rows = touching(folder, 5, seed=5)
     expected = rbdhw.load(folder, "numpy").rollout(**state, **rows)
     rollouts = rbdhw.load(folder, "driver").rollout(**state, **rows)
     np.testing.assert_array_equal(rollouts.states, expected.states)
+
+
+def test_contacts_from_a_file(folder: Path, tmp_path: Path) -> None:
+    state, rows = touching(folder, 5, seed=5)
+    expected = rbdhw.load(folder, "numpy").rollout(**state, **rows)
     np.savez(tmp_path / "x.npz", **state, **rows)
     outcome = run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy")
     assert (outcome.tasks, outcome.ignored) == (5, ())
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["states"], expected.states)
 
 
-def test_contacts_that_cannot_be(made: Callable[..., Path]) -> None:
-    (state, rows), acc = touching(made(), 5, seed=6), rbdhw.load(made(), "numpy")
+def test_contacts_that_cannot_be(folder: Path) -> None:
+    (state, rows), acc = touching(folder, 5, seed=6), rbdhw.load(folder, "numpy")
     for contact, text in (
         (np.ones((2, 1)), r"array 'contact': shape \(2, 1\); expected \(6, 1\), or \(1,\) for all steps"),
         (2.0 * GAIT, "array 'contact', row 0, column 0: 2; expected 0 to 1"),
@@ -149,7 +154,7 @@ def test_contacts_that_cannot_be(made: Callable[..., Path]) -> None:
         with pytest.raises(InputError, match=text):
             acc.rollout(**state, **rows | {"contact": contact})
     with pytest.raises(InputError, match="array 'holding': missing; expected q, v, h, holding for cstep"):
-        rbdhw.load(made(*ROLLOUT_PARTS), "numpy").rollout(**state, **rows)
+        acc.rollout(**{name: array for name, array in state.items() if name != "holding"}, **rows)
 
 
 def test_rollouts_of_free_steps_take_no_contacts() -> None:

@@ -19,7 +19,7 @@ from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import generate, plan_build
 from rbdhw.protocol import LOAD, ROLLOUT, ROLLOUT_PARTS
-from rbdhw.robot.mounting import PER_TASK
+from rbdhw.robot.mounting import OF_DOMAIN, PER_TASK
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
@@ -34,9 +34,10 @@ GAIT = np.array([[1], [1], [0], [1], [0], [0]])
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Return the folder of the toy with rollouts with a contact that tasks hold, and some parts."""
+    """Return the folder of the toy with rollouts with a contact and some parts; with parts, tasks hold it."""
 
     def made(*parts: str) -> Path:
+        gains = PER_TASK if parts else OF_DOMAIN
         options = BuildOptions(
             ("id", "rollout"),
             width=24,
@@ -44,7 +45,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
             data_width=128,
             horizon=HORIZON,
             rollout=parts,
-            mounting=Mounting(contacts=TIP, contact_gains=PER_TASK),
+            mounting=Mounting(contacts=TIP, contact_gains=gains),
         )
         name = "-".join(("touching", *parts))
         return shared_folder(
@@ -114,8 +115,7 @@ def test_the_hardware_has_the_contacts_of_each_row(made: Callable[..., Path], pa
 
 def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> None:
     design = read(folder)
-    state, _ = touching(folder, 2, seed=3)
-    rollouts = prepare(design, state | first_states(design, 2, seed=3), 0)
+    rollouts = prepare(design, first_states(design, 2, seed=3), 0)
     word = next(word for word in design.interface.inputs(LOAD) if word.array == "contact")
     assert (word.name, word.highest) == ("contact[0]", 1)
     row = {name: int(values[0]) for name, values in rollouts.rows.items()}
@@ -153,8 +153,13 @@ def test_contacts_that_cannot_be(folder: Path) -> None:
     ):
         with pytest.raises(InputError, match=text):
             acc.rollout(**state, **rows | {"contact": contact})
+
+
+@pytest.mark.verify
+def test_how_contacts_are_held_is_told(made: Callable[..., Path], folder: Path) -> None:
+    state, rows = touching(folder, 5, seed=6)
     with pytest.raises(InputError, match="array 'holding': missing; expected q, v, h, holding for cstep"):
-        acc.rollout(**{name: array for name, array in state.items() if name != "holding"}, **rows)
+        rbdhw.load(made(*ROLLOUT_PARTS), "numpy").rollout(**state, **rows)
 
 
 def test_rollouts_of_free_steps_take_no_contacts() -> None:

@@ -49,7 +49,7 @@ BUILDS = {
 }
 
 
-LONG = ("cells", "array", "joined", "inverse")
+LONG = ("cells", "array", "joined", "inverse", "pipeline")
 """Builds for `make verify`."""
 
 
@@ -122,6 +122,7 @@ def rail(tmp_path: Path) -> Path:
     return tmp_path / "rail"
 
 
+@pytest.mark.verify
 def test_selftest_passes_in_verilator(rail: Path, tmp_path: Path) -> None:
     beats = len(re.findall(r"response\[\d+\] = ", (rail / "selftest.v").read_text()))
     assert f"selftest: PASSED: {beats} beats of answers in " in verilated(rail, tmp_path / "work")

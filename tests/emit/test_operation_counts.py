@@ -106,7 +106,7 @@ def test_all_products_have_multipliers(name):
     assert max(built) <= len(indices) <= sum(built)
 
 
-@pytest.mark.parametrize("name", ["toy", *LARGER])
+@pytest.mark.parametrize("name", [long("toy"), *LARGER])
 def test_fusion_multiplies_no_more(name):
     """Fusion keeps the number of products and sums of each function."""
     program = plan_of(name, ii=4).program

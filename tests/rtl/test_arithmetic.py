@@ -22,6 +22,7 @@ from rbdhw.rtl.arithmetic import (
     total,
 )
 from tests.support.graphs import REGION
+from tests.support.marks import long
 
 
 def shown(widths, expressions):
@@ -157,8 +158,8 @@ def test_choices_cut_low_bits_before_a_sign_that_is_a_bit(seed):
         assert result == (-moved if sign else moved) + half(choice.drop)
 
 
-@pytest.mark.parametrize("drop", [0, 1, 3])
-@pytest.mark.parametrize("signs", [(0, 0), (1, 0), (0, 1)])
+@pytest.mark.parametrize("drop", [0, long(1), 3])
+@pytest.mark.parametrize("signs", [long((0, 0)), (1, 0), (0, 1)])
 @pytest.mark.parametrize("known", [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("shifts", [(0, 0), (3, 0), (-2, 4)])
 @pytest.mark.parametrize("paired", [False, True])

@@ -14,6 +14,7 @@ from rbdhw.rtl.arithmetic import half
 from rbdhw.rtl.booth import BoothMultiplier
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import target
+from tests.support.marks import long
 
 
 def corners(width):
@@ -41,12 +42,12 @@ def pairs(widths, count):
         ((2, 5), 1),
         ((3, 2), 5),
         ((4, 5), 0),
-        *(((5, 4), drop) for drop in range(1, 11)),
+        *(((5, 4), drop) if drop in (1, 4, 9, 10) else long((5, 4), drop) for drop in range(1, 11)),
         ((18, 18), 17),
-        ((18, 18), 18),
-        ((27, 18), 20),
+        long((18, 18), 18),
+        long((27, 18), 20),
         ((9, 32), 12),
-        ((13, 31), 44),
+        long((13, 31), 44),
     ],
 )
 def test_a_product_is_exact_and_holds_the_half(widths, drop, registers):

@@ -26,7 +26,7 @@ def accelerator(cores: Cores, width: int) -> Accelerator:
     return Accelerator(cores=[core_of(*core) for core in cores], interface=Interface(FUNCTIONS, width))
 
 
-@pytest.mark.parametrize("name", ["apart", "some copies", long("copies"), long("paces")])
+@pytest.mark.parametrize("name", [long("apart"), "some copies", long("copies"), long("paces")])
 @pytest.mark.parametrize(
     ("valid", "ready", "width"),
     [(0.7, 0.4, 32), *(long(*case) for case in ((0.5, 1.0, 128), (1.0, 1.0, 64)))],
@@ -105,7 +105,7 @@ def test_latency_of_a_queue() -> None:
 @pytest.mark.parametrize(
     ("name", "start", "length"),
     [
-        ("paces", 3, 1),
+        long("paces", 3, 1),
         ("some copies", 40, 3),
         long("copies", 120, 5),
         *(long(name, 12, 1) for name in ("paces", "copies", "some copies")),
@@ -119,6 +119,7 @@ def test_reset_in_mid_stream(name: str, start: int, length: int) -> None:
     assert by_function(bench.packets(after=start)) == expected(tasks[after:], 32, SETS[name])
 
 
+@pytest.mark.verify
 def test_a_paused_output_loses_nothing() -> None:
     tasks = any_tasks(120, seed=5)
     bench = Bench(accelerator(SETS["some copies"], 128), pause=range(20, 300))

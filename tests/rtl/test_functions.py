@@ -35,7 +35,7 @@ DEVICES = {
 }
 
 
-QUICK = [(1, "xcvu9p", 18), (2, "ecp5-85-80", 12), (7, "xcvu9p-250", 32)]
+QUICK = [(2, "ecp5-85-80", 12), (7, "xcvu9p-250", 32)]
 LONG = [case for case in pairwise((1, 2, 3, 7), tuple(DEVICES), (8, 12, 18, 32)) if case not in QUICK]
 
 
@@ -55,7 +55,7 @@ SOONEST = [("xcvu9p", 18, 110.0), ("xcvu9p", 32, 84.0), ("ecp5-85", 8, 30.0)]
 
 
 @pytest.mark.parametrize(
-    ("ii", "case"), [(1, SOONEST[0]), (2, SOONEST[1]), *(long(ii, c) for ii in (1, 2, 3) for c in SOONEST)]
+    ("ii", "case"), [(1, SOONEST[0]), *(long(ii, c) for ii in (1, 2, 3) for c in SOONEST)]
 )
 def test_reciprocals_leave_the_cycle_of_their_last_product(ii, case):
     """Also one that several operations share, and whose results saturate."""
@@ -71,7 +71,7 @@ def test_reciprocals_leave_the_cycle_of_their_last_product(ii, case):
     assert {flag for _, flag in answered} == {0, 1}
 
 
-@pytest.mark.parametrize(("ii", "goal"), [(1, None), (4, None), (1, BEST_LATENCY), (2, BEST_LATENCY)])
+@pytest.mark.parametrize(("ii", "goal"), [long(1, None), (4, None), (1, BEST_LATENCY), long(2, BEST_LATENCY)])
 def test_corner_words_of_every_input(ii, goal):
     program = mixed_program(18)
     corners = [

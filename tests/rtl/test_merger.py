@@ -118,7 +118,7 @@ def test_saturated_inputs_take_turns_by_quotas_without_a_pause(quotas: tuple[int
     assert cycles == list(range(1, 300))
 
 
-@pytest.mark.parametrize("rare", [0, long(1), 2, long(3)])
+@pytest.mark.parametrize("rare", [long(0), long(1), 2, long(3)])
 def test_a_wait_is_bounded_by_what_the_others_may_send(rare: int) -> None:
     """The bound is the rest of a round plus the shares before the input's in the next, in any state."""
     quotas, lengths = (5, 3, 1, 1), (1, 2, 5, 5)

@@ -68,7 +68,7 @@ def test_every_operand(spec, extra):
 
 @pytest.mark.parametrize("extra", [-1, long(0), long(1), long(2), 3])
 @pytest.mark.parametrize(
-    ("width", "result_width"), [(22, 18), (18, 22), (31, 27), (36, 32), (36, 18), (9, 8)]
+    ("width", "result_width"), [long(22, 18), (18, 22), long(31, 27), long(36, 32), (36, 18), (9, 8)]
 )
 def test_random_operands_of_every_size(width, result_width, extra):
     spec = reciprocal_spec(width, result_width)

@@ -144,7 +144,7 @@ def test_states_that_do_not_fit_are_flagged_in_the_next_step() -> None:
     assert flagged
 
 
-@pytest.mark.parametrize(("ii", "latency", "period"), [(1, 9, 10), (4, 9, 12)])
+@pytest.mark.parametrize(("ii", "latency", "period"), [long(1, 9, 10), (4, 9, 12)])
 def test_a_rollout_alone_passes_by_the_queue(ii: int, latency: int, period: int) -> None:
     """A step starts in the cycle behind the one in which the result of the step before arrives."""
     core = FakeCore(ii=ii, functions=(STEP,), latencies={"step": latency})

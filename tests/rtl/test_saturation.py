@@ -102,7 +102,7 @@ def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
     assert by_function(bench.packets) == by_function(bench.expected)
 
 
-@pytest.mark.parametrize("priority", [long(()), ("difd", "dfd")])
+@pytest.mark.parametrize("priority", [long(()), long(("difd", "dfd"))])
 def test_answers_are_right_and_in_order_under_back_pressure(priority: tuple[str, ...]) -> None:
     bench = saturated(good_tasks(60, 3, FUNCTIONS), priority, ready=0.4)
     assert by_function(bench.packets) == by_function(bench.expected)

@@ -15,6 +15,7 @@ from tests.support.edge import (
     response,
 )
 from tests.support.edge_tasks import accelerator, core_of
+from tests.support.marks import long
 
 
 def alone(task: Task, width: int = 32) -> Packet:
@@ -60,7 +61,7 @@ def test_malformed(task: Task, answer: Packet) -> None:
     assert alone(task) == answer
 
 
-@pytest.mark.parametrize("width", [32, 64, 512])
+@pytest.mark.parametrize("width", [32, long(64), long(512)])
 @pytest.mark.parametrize(
     ("payload", "status"),
     [

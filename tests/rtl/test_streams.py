@@ -47,7 +47,8 @@ def benches(dut: Accelerator, **options: Any) -> list[Bench]:
 @pytest.mark.parametrize(
     ("cores", "streams", "valid", "ready", "width"),
     [
-        *((cores, 2, 1.0, 0.4, 32) for cores in (ONE, SETS["apart"])),
+        long(ONE, 2, 1.0, 0.4, 32),
+        (SETS["apart"], 2, 1.0, 0.4, 32),
         long(SETS["copies"], 2, 1.0, 0.4, 32),
         long(SETS["some copies"], 3, 0.7, 0.9, 64),
         *(long(cores, 3, 0.7, 0.9, 64) for cores in (ONE, SLOW, SETS["copies"], SETS["apart"])),
@@ -68,7 +69,7 @@ def ends(bench: Bench) -> list[int]:
     return [cycle for cycle, (_, last) in bench.beats if last]
 
 
-@pytest.mark.parametrize("cores", [ONE, SLOW])
+@pytest.mark.parametrize("cores", [ONE, long(SLOW)])
 def test_a_pair_that_stands_still_holds_no_other_up(cores: Cores) -> None:
     """The pair that goes on is answered as fast as if it were alone, but for its share of the core."""
     dut, count = accelerator(cores, 32, 2), 40

@@ -44,8 +44,7 @@ def test_every_phase(spec, less):
 @pytest.mark.parametrize(
     ("width", "registers", "less"),
     [
-        *((12, 0, 0), (18, 1, 0), (24, 2, 0), (28, 3, 0), (32, 0, 0), (32, 2, 0)),
-        *((12, 0, 1), (18, 0, 1), (32, 0, 1), (32, 2, 1)),
+        *((12, 0, 0), (18, 1, 0), (32, 3, 0), (18, 0, 1), (32, 2, 1)),
         *(long(*case) for case in product((12, 18, 24, 28, 32), range(4), (0, 1))),
     ],
 )
@@ -72,7 +71,7 @@ def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, regi
         TrigonometryUnit(spec, latency + 1, registers)
 
 
-@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "xc7a200t"), (32, "ecp5-85")])
+@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "xc7a200t"), long(32, "ecp5-85")])
 def test_it_takes_the_blocks_of_its_multipliers(width, name):
     device = TARGETS[name]
     spec = trigonometry_spec(width)

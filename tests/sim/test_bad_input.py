@@ -18,7 +18,7 @@ from tests.support.mechanisms import mechanism
 @pytest.mark.parametrize(
     ("functions", "number", "data_width", "ii"),
     [
-        (("did",), "float32", 32, 4),
+        long(("did",), "float32", 32, 4),
         long(("id", "m", "difd"), "fixed", 64, 2),
         long(DEFAULT_FUNCTIONS, "float32", 128, 3),
         long(("fd", "difd"), "float32", 32, 1),

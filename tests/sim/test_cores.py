@@ -163,6 +163,7 @@ def test_a_budget_sets_the_width_of_each_core() -> None:
         assert error.max < error.limit / 3
 
 
+@pytest.mark.verify
 def test_cores_that_do_not_fit_are_refused() -> None:
     options = replace(OPTIONS, functions=("id",), ii=1, copies=40, fit=0.02)
     with pytest.raises(InputError, match=r"^fit: the cores take .*; use --copies \d+$"):

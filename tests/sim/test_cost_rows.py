@@ -36,7 +36,7 @@ def options_of(parts, **options):
     return BuildOptions(("id", "rollout"), **(sizes | options), rollout=parts)
 
 
-@pytest.fixture(scope="session", params=[tuple(ROLLOUT_PARTS), long(("cost",))], ids="-".join)
+@pytest.fixture(scope="session", params=[long(tuple(ROLLOUT_PARTS)), ("cost",)], ids="-".join)
 def parts(request):
     return request.param
 
@@ -200,6 +200,7 @@ def test_simulate_covers_residuals(folder):
     check_simulation(folder)
 
 
+@pytest.mark.verify
 def test_the_estimate_has_the_products(folder, parts, rollout_folder):
     """A residual has one for each of four coefficients, and two for its square."""
     others = read(rollout_folder(*parts)).interface

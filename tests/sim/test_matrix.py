@@ -76,18 +76,14 @@ def driven() -> Robot:
 
 
 def short() -> Iterator[Row]:
-    yield (
-        "toy",
-        ("id",),
-        200,
-        {"ii": 2, "data_width": 64, "width": None, "target": "ecp5-85", "clock_mhz": 90.0},
-    )
     limbs = {"ii": 4, "width": 27, "fext": "none", "share_limbs": "on", "samples": 256}
     yield limbed(2, 1, seed=7, trunk=True), ("id",), 60, limbs
 
 
 def one_function() -> Iterator[Row]:
     """Yield every width and both choices of forces at II 1 for the toy, and each of them once for others."""
+    narrow_link = {"ii": 2, "data_width": 64, "width": None, "target": "ecp5-85", "clock_mhz": 90.0}
+    yield "toy", ("id",), 200, narrow_link
     limbs = {"ii": 4, "width": 27, "fext": "none", "share_limbs": "on", "samples": 512}
     yield limbed(3, 1, seed=7, trunk=True), ("id", "did"), 200, limbs
     for width, fext in product((18, 28), ("none", "all")):

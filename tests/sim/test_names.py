@@ -106,12 +106,14 @@ def test_yosys_reads_two_designs_together(sources, tmp_path):
     run(tmp_path, find_tool("yosys"), "-q", "-p", script)
 
 
+@pytest.mark.verify
 def test_verilator_reads_two_designs_and_their_models_together(sources, tmp_path):
     verilator = find_verilator()
     options = ("--lint-only", "-Wno-lint", "-Wno-style", "-Werror-MODDUP", "--top-module", "both")
     run(tmp_path, str(verilator), *options, *sources, VERILATOR_ROOT=str(verilator.parent.parent))
 
 
+@pytest.mark.verify
 def test_a_named_design_answers_through_its_verilog(folders):
     q = np.zeros((2, 2))
     rtl, model = (rbdhw.load(folders["right"], engine=engine).m(q) for engine in ("rtl", "model"))

@@ -44,7 +44,7 @@ def bringing(tmp_path_factory):
     return made
 
 
-@pytest.fixture(scope="module", params=["bringing", "loading"])
+@pytest.fixture(scope="module", params=[long("bringing"), "loading"])
 def folder(request):
     return request.getfixturevalue(request.param)
 

@@ -67,6 +67,7 @@ def test_toggles_of_a_region_are_those_of_its_bits_in_a_cycle(report, saif: Path
     assert report.regions["completion_m"].toggles * bits * report.cycles == pytest.approx(toggles)
 
 
+@pytest.mark.verify
 def test_a_reader_of_expressions_finds_the_same_toggles(report, saif: Path) -> None:
     """SAIF is nested lists. The times of each bit add up to the duration, the toggles to the region's."""
     lists = re.sub(r"[^\s()]+", lambda word: json.dumps(word[0]), re.sub(r"^//.*", "", saif.read_text()))

@@ -126,21 +126,26 @@ def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> N
     stream.check(folder, Disturbance())
 
 
-def test_the_driver_loads_contacts(made: Callable[..., Path], tmp_path: Path) -> None:
-    """Here the hardware has all parts."""
-    folder = made(*ROLLOUT_PARTS)
+@pytest.mark.parametrize("parts", [long(()), long(tuple(ROLLOUT_PARTS))])
+def test_the_driver_loads_contacts(made: Callable[..., Path], parts: tuple[str, ...]) -> None:
+    folder = made(*parts)
     state, rows = touching(folder, 5, seed=5)
     expected = rbdhw.load(folder, "numpy").rollout(**state, **rows)
     rollouts = rbdhw.load(folder, "driver").rollout(**state, **rows)
     np.testing.assert_array_equal(rollouts.states, expected.states)
+
+
+def test_contacts_from_a_file(folder: Path, tmp_path: Path) -> None:
+    state, rows = touching(folder, 5, seed=5)
+    expected = rbdhw.load(folder, "numpy").rollout(**state, **rows)
     np.savez(tmp_path / "x.npz", **state, **rows)
     outcome = run(folder, ROLLOUT, tmp_path / "x.npz", tmp_path / "y.npz", "numpy")
     assert (outcome.tasks, outcome.ignored) == (5, ())
     np.testing.assert_array_equal(np.load(tmp_path / "y.npz")["states"], expected.states)
 
 
-def test_contacts_that_cannot_be(made: Callable[..., Path]) -> None:
-    (state, rows), acc = touching(made(), 5, seed=6), rbdhw.load(made(), "numpy")
+def test_contacts_that_cannot_be(folder: Path) -> None:
+    (state, rows), acc = touching(folder, 5, seed=6), rbdhw.load(folder, "numpy")
     for contact, text in (
         (np.ones((2, 1)), r"array 'contact': shape \(2, 1\); expected \(6, 1\), or \(1,\) for all steps"),
         (2.0 * GAIT, "array 'contact', row 0, column 0: 2; expected 0 to 1"),
@@ -148,6 +153,11 @@ def test_contacts_that_cannot_be(made: Callable[..., Path]) -> None:
     ):
         with pytest.raises(InputError, match=text):
             acc.rollout(**state, **rows | {"contact": contact})
+
+
+@pytest.mark.verify
+def test_how_contacts_are_held_is_told(made: Callable[..., Path], folder: Path) -> None:
+    state, rows = touching(folder, 5, seed=6)
     with pytest.raises(InputError, match="array 'holding': missing; expected q, v, h, holding for cstep"):
         rbdhw.load(made(*ROLLOUT_PARTS), "numpy").rollout(**state, **rows)
 

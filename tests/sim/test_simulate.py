@@ -302,6 +302,7 @@ def test_a_design_that_flags_everything_fails(rail_folder, tmp_path, rbdhw):
     ]
 
 
+@pytest.mark.verify
 def test_a_mismatch_ends_in_exit_status_1(faulty_folder, rbdhw):
     status, out, err = rbdhw("simulate", faulty_folder, "--tasks", 30, "--seed", 1, "--bulk", "--json")
     assert (status, json.loads(out)["mismatches"]) == (1, 1)

@@ -40,7 +40,7 @@ def made(tmp_path_factory):
     return made
 
 
-@pytest.fixture(params=["by task", "singles", long("one step")])
+@pytest.fixture(params=["by task", long("singles"), long("one step")])
 def folder(request, made):
     return made(request.param)
 

@@ -81,7 +81,7 @@ def test_traffic_follows_its_seed_and_its_probabilities(rail_folder, cache):
     assert abs(np.mean(within) - 2.0) < 0.15
 
 
-@pytest.mark.parametrize("data_width", [long(64), 512])
+@pytest.mark.parametrize("data_width", [long(64), long(512)])
 def test_beats_of_any_width_pass(tmp_path, data_width):
     write(rail_design(data_width=data_width, bodies=2), tmp_path / "design")
     outcome = through(
@@ -106,7 +106,7 @@ def test_an_end_or_an_offer_that_changes_while_it_waits_is_a_violation(faulty_fo
     assert through(bench, faulty_folder, cache, alone, Disturbance(0.0, 0.95, 1)).violations > 2
 
 
-@pytest.mark.parametrize("bench", [simulator, bulk])
+@pytest.mark.parametrize("bench", [long(simulator), bulk])
 def test_a_response_too_many_is_received_although_it_comes_late(faulty_folder, cache, bench):
     outcome = through(bench, faulty_folder, cache, request_alone(faulty_folder, 46), Disturbance())
     assert np.count_nonzero(outcome.responses.last) == 2

@@ -113,7 +113,7 @@ def test_folders_may_have_any_names(rail_folder, tmp_path, monkeypatch, whole):
 
 
 @pytest.mark.parametrize(
-    ("compiler", "bulk"), [("g++", False), long("env NOTHING='$a b' g++", False), long("g++", True)]
+    ("compiler", "bulk"), [long("g++", False), long("env NOTHING='$a b' g++", False), ("g++", True)]
 )
 def test_variables_for_other_benches_do_not_reach_ours(rail_folder, tmp_path, monkeypatch, compiler, bulk):
     """A compiler may have arguments; the library that all simulations share is then compiled for it."""

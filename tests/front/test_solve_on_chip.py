@@ -209,7 +209,7 @@ def test_simulated_solutions_are_compared_with_the_model(folder, wrong):
 def pendulum(tmp_path_factory):
     """Return the folder of a small accelerator with its Verilog."""
     made = tmp_path_factory.mktemp("pendulum") / "pendulum"
-    sizes = {"width": 12, "ii": 16, "knots": 2, "alphas": 2, "iterations": 4, "samples": 64}
+    sizes = {"width": 18, "ii": 64, "knots": 2, "alphas": 2, "iterations": 4, "samples": 64}
     robot = mechanism([JointKind.REVOLUTE], [BASE], seed=1)
     write(build_design(robot, BuildOptions(("solve",), **sizes)), made)
     return made

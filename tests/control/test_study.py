@@ -82,7 +82,6 @@ def test_a_width_is_judged_on_the_bit_exact_model(job, exact):
     assert row["median"] != exact["median"]
 
 
-@pytest.mark.verify
 def test_functions_in_double_precision_stay_so(job, exact):
     """Derivatives of ten bits with exact steps: the hardware is that of derivatives alone."""
     settings = Settings(job.task, widths=[10], exact=["step"])

@@ -43,7 +43,7 @@ def test_random_trees(way, robot, seed):
         assert_golden(robot, way, seed=seed)
 
 
-@pytest.mark.parametrize("way", BY_CONSTRAINT_FORCES)
+@pytest.mark.parametrize("way", ["eliminated", long("reduced")])
 def test_chains_branches_and_rotors(way):
     assert_golden(chain(4), way)
     hand = mechanism([JointKind.REVOLUTE] * 7, HAND_ON_ARM, seed=2)

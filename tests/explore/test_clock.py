@@ -14,6 +14,7 @@ from rbdhw.options.arguments import asked_build
 from rbdhw.options.build import BEST_LATENCY, BEST_RATE
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.marks import long
 
 
 def whole_cycles(
@@ -66,7 +67,7 @@ def planned(clock: str, **options: object):
     return plan_accelerator(prepare_build(load_urdf(path("toy")), build, overrides), build)
 
 
-@pytest.mark.parametrize("cores", [{"ii": 4}, {"cores": "id:4*2"}])
+@pytest.mark.parametrize("cores", [long({"ii": 4}), {"cores": "id:4*2"}])
 def test_the_clock_of_a_build_is_chosen(cores: dict[str, object]) -> None:
     default, soonest, fastest = (planned(clock, **cores) for clock in ("125", BEST_LATENCY, BEST_RATE))
     assert 125.0 < soonest.clock_mhz <= fastest.clock_mhz

@@ -14,6 +14,7 @@ from rbdhw.explore.intervals import explore, remarks, tables
 from rbdhw.options.build import BuildOptions, Pacing
 from rbdhw.pipeline import generate
 from rbdhw.robots import path
+from tests.support.marks import long
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
@@ -120,9 +121,9 @@ class TestChosen:
     @pytest.mark.parametrize(
         ("options", "ii", "why"),
         [
-            ({"ii": 5}, 5, "asked for"),
+            long({"ii": 5}, 5, "asked for"),
             ({"ii": 10, "core": "array"}, 10, "asked for"),
-            ({"ii": 7, "fit": 0.9}, 7, "asked for"),
+            long({"ii": 7, "fit": 0.9}, 7, "asked for"),
             ({"fit": 0.07, "pacing": Pacing(link=False)}, 3, "the fewest that fit 7% of ecp5-85"),
         ],
     )

@@ -18,6 +18,7 @@ from rbdhw.robots import path
 from rbdhw.software import exact_library
 from rbdhw.software.compiler import CompilerError, find_compiler
 from rbdhw.software.cuda_library import find_nvcc
+from tests.support.marks import long
 
 pytestmark = pytest.mark.usefixtures("without_verilog")
 
@@ -163,7 +164,9 @@ def test_without_a_compiler(folder, monkeypatch, tmp_path):
         acc.id(*tasks(1)[:, 0])
 
 
-@pytest.mark.parametrize("damage", [lambda file: os.truncate(file, 4096), lambda file: file.write_bytes(b"")])
+@pytest.mark.parametrize(
+    "damage", [lambda file: os.truncate(file, 4096), long(lambda file: file.write_bytes(b""))]
+)
 def test_a_damaged_library_is_compiled_again(folder, monkeypatch, tmp_path, damage):
     """A library that is cut short would end the process when it is called."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -171,7 +171,7 @@ def test_a_word_that_is_no_mode(folder, held, tmp_path):
         run(folder, "fd", tmp_path / "tasks.npz", tmp_path / "results.npz")
 
 
-@pytest.mark.parametrize("products", ["dense", "solves"])
+@pytest.mark.parametrize("products", ["dense", long("solves")])
 def test_software_takes_any_base(robot, products):
     model = prepare(robot, ("fd", "difd"), forced={"products": products})
     sources = {source.function: source for source in trace_sources(model, ("fd", "difd"))}

@@ -104,6 +104,7 @@ def torque(acc):
     return acc.id(Q, Q, Q).tau
 
 
+@pytest.mark.verify
 def test_a_process_that_is_spawned_takes_an_object(folder):
     acc = rbdhw.load(folder)
     with multiprocessing.get_context("spawn").Pool(1) as pool:

@@ -32,11 +32,23 @@ START = ([0.1, 0.2], [0.0, 0.0], 0.02)
 TOOL = "iiwa_link_7@0:0:0.1"
 
 
+SIZES = {"width": 22, "horizon": HORIZON, "hold": HOLD, "samples": 512, "data_width": 128}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """Return the folder of an accelerator, without Verilog."""
     made = tmp_path_factory.mktemp("mppi") / "toy"
-    sizes = {"width": 22, "horizon": HORIZON, "hold": HOLD, "samples": 512, "data_width": 128}
-    write(generate(path("toy"), BuildOptions(("mppi", "id"), **sizes)), made)
+    with headings():
+        write(generate(path("toy"), BuildOptions(("mppi", "id"), **SIZES)), made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def hardware(tmp_path_factory):
+    """Return the folder of the same accelerator with its Verilog."""
+    made = tmp_path_factory.mktemp("hardware") / "toy"
+    write(generate(path("toy"), BuildOptions(("mppi", "id"), **SIZES)), made)
     return made
 
 
@@ -110,6 +122,7 @@ def test_a_first_state_outside_is_limited_and_said(acc):
         assert np.isfinite(mean.tau).all()
 
 
+@pytest.mark.verify
 def test_it_controls_as_well_as_double_precision(folder, acc, tmp_path):
     """A loop at 50 Hz with means of 64 samples, from rest to a goal, beside software's."""
     package.generate(path("toy"), tmp_path / "c", target="c", functions="mppi", knots=HORIZON)
@@ -404,8 +417,8 @@ def test_a_program_in_c_has_the_same_controller(folder, acc, tmp_path):
 @pytest.mark.parametrize(
     "engine", [long("numpy", minutes=0.5), long("rtl", minutes=2), long("driver", minutes=2)]
 )
-def test_engines_agree_bit_for_bit(folder, acc, engine):
-    other = package.load(folder, engine)
+def test_engines_agree_bit_for_bit(hardware, acc, engine):
+    other = package.load(hardware, engine)
     for each in (acc, other):
         each.first = each.mppi(*START, **SAMPLED, **COST)
         each.second = each.mppi(*START, **SAMPLED, **COST, warm=each.first, shift=1, seed=64)
@@ -417,7 +430,7 @@ def test_engines_agree_bit_for_bit(folder, acc, engine):
             np.testing.assert_array_equal(one, same)
 
 
-@pytest.mark.parametrize("wrong", [0, 1])
+@pytest.mark.parametrize("wrong", [long(0), 1])
 def test_simulated_means_are_compared_with_the_model(folder, wrong):
     """Here the model is in place of the Verilog, with one number that differs."""
     design = read(folder)
@@ -435,8 +448,8 @@ def test_simulated_means_are_compared_with_the_model(folder, wrong):
 
 
 @pytest.mark.verify(minutes=2)
-def test_simulate_has_means(folder):
-    report = simulate(folder, 20, 0)
+def test_simulate_has_means(hardware):
+    report = simulate(hardware, 20, 0)
     assert report.ok
     assert (report.means.tasks, report.means.mismatches) == (2 * PLANS, 0)
 

@@ -14,6 +14,8 @@ from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.parameters import SETS, toy_with_parameters
 
+pytestmark = pytest.mark.usefixtures("without_verilog")
+
 
 @pytest.fixture(scope="module", params=["task", "load"])
 def folder(tmp_path_factory, request):
@@ -161,7 +163,6 @@ def test_parameters_that_cannot_be_loaded(folder, given, message):
     np.testing.assert_array_equal(acc.parameters, before)
 
 
-@pytest.mark.usefixtures("only_heading")
 def test_constant_parameters_cannot_be_loaded(tmp_path):
     write(generate(path("toy"), BuildOptions(functions=("m",), ii=8, width=12, samples=64)), tmp_path / "toy")
     acc = rbdhw.load(tmp_path / "toy")

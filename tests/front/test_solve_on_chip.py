@@ -8,23 +8,38 @@ from rbdhw.design.folder import read, write
 from rbdhw.errors import InputError
 from rbdhw.model.solver_session import SolverSession
 from rbdhw.options.build import BuildOptions, Mounting
-from rbdhw.pipeline import generate
+from rbdhw.pipeline import build_design, generate
+from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.solver_check import check_solutions
 from rbdhw.solving import Solved
+from tests.support.headings import headings
 from tests.support.marks import long
+from tests.support.mechanisms import mechanism
 
 KNOTS = 4
 COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
 START = (np.array([0.1, 0.2]), np.zeros(2), 0.02)
 
 
+SIZES = {"width": 27, "ii": 8, "knots": KNOTS, "alphas": 2, "iterations": 8, "samples": 512}
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
+    """Return the folder of an accelerator, without Verilog."""
     made = tmp_path_factory.mktemp("solve") / "toy"
-    sizes = {"width": 27, "ii": 8, "knots": KNOTS, "alphas": 2, "iterations": 8, "samples": 512}
-    write(generate(path("toy"), BuildOptions(("solve", "id"), **sizes)), made)
+    with headings():
+        write(generate(path("toy"), BuildOptions(("solve", "id"), **SIZES)), made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def hardware(tmp_path_factory):
+    """Return the folder of the same accelerator with its Verilog."""
+    made = tmp_path_factory.mktemp("hardware") / "toy"
+    write(generate(path("toy"), BuildOptions(("solve", "id"), **SIZES)), made)
     return made
 
 
@@ -146,8 +161,8 @@ def test_the_command(folder, acc, tmp_path, rbdhw):
 @pytest.mark.parametrize(
     "engine", [long("numpy", minutes=0.5), long("rtl", minutes=3), long("driver", minutes=3)]
 )
-def test_engines_agree_bit_for_bit(folder, acc, engine):
-    other = package.load(folder, engine)
+def test_engines_agree_bit_for_bit(hardware, acc, engine):
+    other = package.load(hardware, engine)
     for each in (acc, other):
         each.first = each.solve(*START, **COST, iterations=3)
         x = each.first.states[1]
@@ -165,8 +180,7 @@ def test_robots_without_a_solver_are_refused():
 
 @pytest.mark.usefixtures("only_heading")
 def test_a_fixed_time_step(tmp_path):
-    sizes = {"width": 27, "ii": 8, "knots": KNOTS, "alphas": 2, "iterations": 8, "samples": 512}
-    options = BuildOptions(("solve",), mounting=Mounting(time_step=START[2]), **sizes)
+    options = BuildOptions(("solve",), mounting=Mounting(time_step=START[2]), **SIZES)
     write(generate(path("toy"), options), tmp_path / "toy")
     exact, golden = package.load(tmp_path / "toy"), package.load(tmp_path / "toy", "golden")
     one, other = (each.solve(*START[:2], **COST, iterations=4) for each in (exact, golden))
@@ -175,7 +189,7 @@ def test_a_fixed_time_step(tmp_path):
         exact.solve(*START, **COST)
 
 
-@pytest.mark.parametrize("wrong", [0, 1])
+@pytest.mark.parametrize("wrong", [long(0), 1])
 def test_simulated_solutions_are_compared_with_the_model(folder, wrong):
     """Here the model is in place of the Verilog, with one number that differs."""
     design = read(folder)
@@ -191,8 +205,19 @@ def test_simulated_solutions_are_compared_with_the_model(folder, wrong):
     assert (report.tasks, report.mismatches, report.unsolved) == (8, wrong, 0)
 
 
-def test_simulate_has_solutions(folder):
-    report = simulate(folder, 20, 0)
+@pytest.fixture(scope="module")
+def pendulum(tmp_path_factory):
+    """Return the folder of a small accelerator with its Verilog."""
+    made = tmp_path_factory.mktemp("pendulum") / "pendulum"
+    sizes = {"width": 18, "ii": 64, "knots": 2, "alphas": 2, "iterations": 4, "samples": 64}
+    robot = mechanism([JointKind.REVOLUTE], [BASE], seed=1)
+    write(build_design(robot, BuildOptions(("solve",), **sizes)), made)
+    return made
+
+
+@pytest.mark.parametrize("robot", ["pendulum", long("hardware", minutes=1)])
+def test_simulate_has_solutions(robot, request):
+    report = simulate(request.getfixturevalue(robot), 20, 0)
     assert report.ok
     assert (report.solutions.tasks, report.solutions.mismatches) == (8, 0)
     assert report.json()["solutions"] == {"tasks": 8, "mismatches": 0, "unsolved": 0}

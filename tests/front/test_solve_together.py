@@ -122,7 +122,9 @@ def test_a_single_problem_follows_its_own_as_ever(acc, one, sent):
     assert sent[1] == [(SOLVE, 1), (PLAN, 7)]
 
 
-@pytest.mark.parametrize("bad", [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]], ids=str)
+@pytest.mark.parametrize(
+    "bad", [long([0]), [1], long([2]), long([0, 1]), [0, 2], long([1, 2]), long([0, 1, 2])], ids=str
+)
 def test_numbers_that_are_not_finite_spoil_their_problems_alone(acc, one, bad):
     """Later solutions of these problems hold forces, and the others follow their own."""
     good = [k for k in range(3) if k not in bad]
@@ -143,7 +145,7 @@ def test_numbers_that_are_not_finite_spoil_their_problems_alone(acc, one, bad):
         np.testing.assert_array_equal(warm.tau[k], followed.tau)
 
 
-@pytest.mark.parametrize("bad", [0, 1, 2])
+@pytest.mark.parametrize("bad", [0, long(1), 2])
 def test_a_problem_of_a_warm_batch_may_be_missing_once(acc, one, bad):
     """The others follow their solutions, whether it holds forces after that or follows an older one."""
     first = acc.solve(STARTS[:3], STILL, STEP, **COST, iterations=1)
@@ -240,8 +242,8 @@ def test_simulate_has_groups(generated):
     assert (report.solutions.tasks, report.solutions.mismatches) == (10, 0)
 
 
-@pytest.mark.parametrize("wrong", [0, 1])
-@pytest.mark.parametrize(("together", "tasks"), [(1, 8), (2, 10), (3, 10), (4, 12)])
+@pytest.mark.parametrize("wrong", [long(0), 1])
+@pytest.mark.parametrize(("together", "tasks"), [long(1, 8), long(2, 10), (3, 10), long(4, 12)])
 def test_simulated_groups_are_compared_with_the_model(together, tasks, wrong):
     """Here the model is in place of the Verilog, with one number that differs."""
     design = draft_design(fixed(together=together).model)

@@ -93,7 +93,7 @@ def assert_same(one, other):
     assert float(one.cost) == pytest.approx(float(other["cost"]), rel=1e-14)
 
 
-@pytest.mark.parametrize("engine", [None, "numpy"])
+@pytest.mark.parametrize("engine", [None, long("numpy")])
 def test_a_folder_solves_as_the_model(solver, folder, problem, engine):
     acc, model = package.load(folder, engine), Model(solver)
     problem = on_one_side(solver, problem)

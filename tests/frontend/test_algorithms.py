@@ -74,7 +74,7 @@ def test_second_derivatives_by_columns_and_by_differentiation_compete(name, func
     assert choice.algorithms.second == min(costs, key=lambda algorithm: costs[algorithm].total) == cheaper
 
 
-@pytest.mark.parametrize("function", ["did", long("dfd"), "hid"])
+@pytest.mark.parametrize("function", ["did", long("dfd"), long("hid")])
 def test_shared_axes_are_taken_where_they_save_operations(function):
     """HyQ's hip and knee are parallel."""
     robot = regroup_inertias(align_axes(load_urdf(path("hyq"))))

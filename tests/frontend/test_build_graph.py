@@ -15,7 +15,7 @@ from tests.support.builds import graph_of, model_of
 from tests.support.marks import long
 
 
-@pytest.mark.parametrize(("robot", "most"), [("iiwa14", 321), ("hyq", 500), long("atlas", 2341)])
+@pytest.mark.parametrize(("robot", "most"), [("iiwa14", 321), long("hyq", 500), long("atlas", 2341)])
 def test_multiplications_stay_below_the_prototypes(robot, most):
     assert multiplications(graph_of(robot)) <= most
 

@@ -1,6 +1,7 @@
 """The steps of a chain's links, beside the golden model."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from rbdhw.robot.elementary import elementary
 from rbdhw.robot.model import JointKind, Robot
 from tests.support.chains import KINDS, TREES, TURN, chain, sweeps_of, tree
 from tests.support.graph_results import results
+from tests.support.marks import long, some
 from tests.support.mechanisms import mechanism, with_mimic, with_random_drives
 from tests.support.references import assert_close, references
 from tests.support.strategies import random_states
@@ -27,8 +29,7 @@ def states_of(robot: Robot) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-@pytest.mark.parametrize("links", [2, 5])
-@pytest.mark.parametrize("driven", [False, True])
+@pytest.mark.parametrize(("links", "driven"), [(2, True), (5, False), long(2, False), long(5, True)])
 @pytest.mark.parametrize("function", CHAIN_FUNCTIONS)
 def test_all_steps_together_are_golden(function: str, kinds: str, links: int, driven: bool) -> None:
     robot = chain(links, kinds, seed=links)
@@ -37,8 +38,9 @@ def test_all_steps_together_are_golden(function: str, kinds: str, links: int, dr
     assert_golden(robot, function)
 
 
-@pytest.mark.parametrize("kinds", ["turning", "mixed"])
-@pytest.mark.parametrize("branches", ["two arms", "two roots", "a hand"])
+@pytest.mark.parametrize(
+    ("branches", "kinds"), some(product(["two arms", "two roots", "a hand"], ["mixed", "turning"]), 2)
+)
 @pytest.mark.parametrize("function", CHAIN_FUNCTIONS)
 def test_branches_are_golden(function: str, kinds: str, branches: str) -> None:
     assert_golden(with_random_drives(tree(TREES[branches], kinds, seed=4), seed=3), function)

@@ -24,7 +24,7 @@ def plain() -> Robot:
     return with_random_drives(mechanism([TURN, SHIFT, TURN], (BASE, 0, 0), seed=1), seed=2)
 
 
-@pytest.mark.parametrize("base", [long("fixed"), "floating", "given"])
+@pytest.mark.parametrize("base", [long("fixed"), long("floating"), "given"])
 def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
     assert_graph_is_golden(every_kind_driven(base), 5, functions=("fd", "did", "bias"))
 

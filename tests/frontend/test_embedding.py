@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rbdhw
@@ -32,6 +32,7 @@ from rbdhw.robot.model import (
 )
 from rbdhw.robot.mounting import Mounting
 from tests.support.graph_results import prepared, results
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.oracle import pinocchio_model, to_pinocchio_q, velocity_map
 from tests.support.strategies import random_inertia, random_rotation, random_states
@@ -90,7 +91,6 @@ def embedded(robot: Robot, loop: tuple[str, str, str], crank: str = "") -> Robot
     return embed_loops(robot, [EmbeddedLoop(*loop, crank)])
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 999), st.integers(0, 2), st.sampled_from(["", "crank joint", "rocker joint"]))
 def test_parallelograms_have_the_dynamics_of_their_tree_projected(seed, chain, crank):
     robot, loop = linkage(sides(np.random.default_rng(seed)), seed, chain)
@@ -129,7 +129,6 @@ def _full(single: Robot, q: np.ndarray) -> np.ndarray:
     return np.concatenate(columns, axis=1)
 
 
-@settings(max_examples=10)
 @given(st.integers(0, 999))
 def test_forces_beside_a_contact_do_what_mimics_do(seed):
     """A point of the coupler touches the world; forces hold one of both robots together, too."""
@@ -213,8 +212,8 @@ NO_RATIOS = "cannot be embedded: its angles are in no fixed ratios"
     ("crank", "coupler", "frame", "reason"),
     [
         (0.1 + 0.3j, 0.1712, 0.3712, NO_RATIOS),  # a trapezoid
-        (0.0123 + 0.3j, 0.4712 + 0.0731j, 0.5123, NO_RATIOS),
-        (0.3j, 0.4, 0.5, "cannot be embedded: its points come "),  # its ratios at zero are simple
+        long(0.0123 + 0.3j, 0.4712 + 0.0731j, 0.5123, NO_RATIOS),
+        long(0.3j, 0.4, 0.5, "cannot be embedded: its points come "),  # its ratios at zero are simple
         (0.3j, 0.50001, 0.5, "cannot be embedded: its points come "),
         (0.3j, -0.3j, 0.5, "cannot be embedded: it holds joint 'coupler joint'"),
     ],
@@ -254,9 +253,9 @@ def test_joints_that_cannot_follow_are_refused():
         embedded(sliding, loop)
     with pytest.raises(InputError, match="cannot close"):
         embedded(robot, ("pin", "coupler@9:0:0", loop[2]))
-    long = robot.with_bodies((*robot.bodies, hinge("more", 1, Placement(), np.random.default_rng(0))))
+    longer = robot.with_bodies((*robot.bodies, hinge("more", 1, Placement(), np.random.default_rng(0))))
     with pytest.raises(InputError, match="cannot be embedded: its joints have 2 freedoms"):
-        embedded(long, ("pin", "more@0.1:0.4:0", "rocker@0.1:0:0"))
+        embedded(longer, ("pin", "more@0.1:0.4:0", "rocker@0.1:0:0"))
 
 
 def test_loops_of_files(tmp_path):
@@ -304,6 +303,7 @@ def test_software_has_the_crank_alone(tmp_path):
     assert np.abs(acc.cfd(**task).a) < 1e-3
 
 
+@pytest.mark.usefixtures("only_heading")
 def test_accelerators_have_the_crank_alone(tmp_path):
     design = generated(tmp_path, "fd", width=18)
     words = {"q": np.array([0.4]), "v": np.array([-1.3]), "tau": np.array([2.0])}

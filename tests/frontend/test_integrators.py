@@ -39,7 +39,11 @@ def assert_golden(robot: Robot, functions: tuple[str, ...] = STEPS, seed: int = 
     assert_results_are_golden(graph, robot, arrays, functions, TOLERANCE)
 
 
-@pytest.mark.parametrize("kind", [long(kind) if kind in COMPOSED else kind for kind in JointKind])
+OTHERS = (JointKind.FLOATING, JointKind.REVOLUTE, JointKind.PRISMATIC)
+"""Joints that other tests of steps have, as well."""
+
+
+@pytest.mark.parametrize("kind", [long(kind) if kind in COMPOSED + OTHERS else kind for kind in JointKind])
 def test_every_kind_of_joint(kind):
     assert_golden(mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=3), ("dstep", "drk4"))
 

@@ -95,7 +95,7 @@ def before(expansion, start, hessian, gradient):
         long(lambda: load_urdf(path("iiwa14"))),
     ],
 )
-@pytest.mark.parametrize("starts", [(2,), (3, 1), (0,)])
+@pytest.mark.parametrize("starts", [long((2,)), (3, 1), long((0,))])
 def test_blocks_begin_with_the_moved_values_of_another_trajectory(make, starts):
     """They equal dense sweeps whose last cost is that of the knots behind, as seen from the present state."""
     robot, regularisation = make(), 1e-2

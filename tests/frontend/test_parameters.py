@@ -75,7 +75,7 @@ def test_every_algorithm(algorithms: Algorithms) -> None:
     assert_golden(with_free_parameters(robot), (*DEFAULT_FUNCTIONS, "sid", "hfd", "dstep"), algorithms)
 
 
-@pytest.mark.parametrize("base", [long("fixed"), "floating", "given"])
+@pytest.mark.parametrize("base", [long("fixed"), long("floating"), "given"])
 def test_every_kind_of_joint_and_a_mimic(base: str) -> None:
     robot = every_kind(base)
     assert_golden(load_inertias(robot, [robot.bodies[i].name for i in robot.links]), ("fd", "did"))

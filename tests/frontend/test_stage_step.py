@@ -41,7 +41,7 @@ def assert_golden(robot: Robot, functions: tuple[str, ...] = ("rk4", "drk4"), se
         assert_results_are_golden(graph, robot, arrays, [function], TOLERANCE)
 
 
-QUICK = (JointKind.REVOLUTE, JointKind.HELICAL, JointKind.SPHERICAL, JointKind.FLOATING, JointKind.PLANAR)
+QUICK = (JointKind.HELICAL, JointKind.FLOATING)
 
 
 @pytest.mark.parametrize("kind", [kind if kind in QUICK else long(kind) for kind in JointKind])
@@ -66,7 +66,7 @@ def test_a_fixed_time_step_is_a_constant_of_the_stage() -> None:
     assert_golden(robot)
 
 
-@pytest.mark.parametrize("kind", [JointKind.SPHERICAL, JointKind.FLOATING])
+@pytest.mark.parametrize("kind", [JointKind.SPHERICAL, long(JointKind.FLOATING)])
 def test_quaternions_of_any_length_are_those_of_stages_side_by_side(kind: JointKind) -> None:
     """The last stage alone brings a quaternion to unit length."""
     robot = mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=3)
@@ -89,7 +89,7 @@ def test_random_trees(examples: int, bodies: int) -> None:
     check()
 
 
-@pytest.mark.parametrize("function", ["rk4", "drk4"])
+@pytest.mark.parametrize("function", ["rk4", long("drk4")])
 def test_one_stage_has_the_results_of_all(function: str) -> None:
     """Elements that are zero or one in all stages are neither computed nor handed on."""
     robot = mechanism([JointKind.REVOLUTE] * 4, [-1, 0, -1, 2], seed=2)

@@ -19,6 +19,7 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS
 from rbdhw.robot.model import BASE, UNLIMITED, Body, Inertia, Joint, JointKind, Limits, Placement, Robot
 from rbdhw.robot.urdf import load_urdf
 from tests.support.combinations import pairwise
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.references import (
     Arrays,
@@ -173,6 +174,7 @@ def test_a_base_and_gravity_of_each_task(base: bool, gravity: bool) -> None:
     assert_golden_is_pinocchio(replace(robot, base_given=base, gravity_given=gravity))
 
 
+@pytest.mark.parametrize("bundled", ["toy", "iiwa14", "hyq", long("atlas")], indirect=True)
 @pytest.mark.parametrize(("base", "gravity"), GIVEN, ids=GIVEN_IDS)
 def test_bundled_robots_on_a_base_of_given_motion(bundled: Robot, base: bool, gravity: bool) -> None:
     assert_golden_is_pinocchio(replace(bundled, base_given=base, gravity_given=gravity))

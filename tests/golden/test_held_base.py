@@ -10,6 +10,7 @@ from rbdhw.protocol import DEFAULT_FUNCTIONS, FUNCTIONS, functions_with
 from rbdhw.robot.link_frames import choose_contacts
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.marks import long
 from tests.support.references import assert_close, references
 from tests.support.strategies import random_states
 
@@ -74,7 +75,13 @@ def test_a_base_that_is_held_moves_as_a_given_one(robot, fixed, states, function
     check(robot, function, states, references(given, function, of_joints(states) | motion))
 
 
-@pytest.mark.parametrize("function", functions_with(lambda entry: entry.integrates))
+@pytest.mark.parametrize(
+    "function",
+    [
+        long(function) if function == "drk4" else function
+        for function in functions_with(lambda entry: entry.integrates)
+    ],
+)
 def test_a_step_on_a_base_that_is_held_at_rest(robot, fixed, states, function):
     """The base stays where it is, and its motion before the step moves no joint."""
     states["q"][:, :7] = [0.3, -0.2, 0.5, 0.0, 0.0, 0.0, 1.0]
@@ -98,7 +105,7 @@ def test_a_step_on_a_base_that_is_held_at_rest(robot, fixed, states, function):
         assert not B[:, :, base].any()
 
 
-@pytest.mark.parametrize("function", ["sfd", "hfd"])
+@pytest.mark.parametrize("function", [long("sfd"), "hfd"])
 def test_second_derivatives_on_a_base_that_is_held(robot, fixed, states, function):
     """They are those on a base whose motion is given; those of the base, and by its motion, are zero."""
     states["q"][:, 3:7] = np.array([0.6, 0.0, 0.0, 0.8])

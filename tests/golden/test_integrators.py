@@ -130,7 +130,13 @@ def check(robot: Robot, seed: int = 0, tasks: int = 3) -> None:
                 np.testing.assert_allclose(both, exact, rtol=0, atol=1e-9 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("kind", [kind for kind in JointKind if kind is not JointKind.FLOATING])
+LONG = (JointKind.CYLINDRICAL, JointKind.TRANSLATION, JointKind.REVOLUTE, JointKind.PRISMATIC)
+"""Joints that others resemble."""
+
+
+@pytest.mark.parametrize(
+    "kind", [long(kind) if kind in LONG else kind for kind in JointKind if kind is not JointKind.FLOATING]
+)
 def test_every_kind_of_joint(kind):
     check(mechanism([JointKind.REVOLUTE, kind, JointKind.REVOLUTE], [-1, 0, 1], seed=3))
 

@@ -19,7 +19,7 @@ KINDS = tuple(JointKind)
 TURN = JointKind.REVOLUTE
 
 
-@pytest.mark.parametrize(("kind", "at"), some(product(KINDS, range(len(BRANCHED))), 2))
+@pytest.mark.parametrize(("kind", "at"), some(product(KINDS, range(len(BRANCHED))), 3))
 def test_a_kind_among_revolute_joints(kind: JointKind, at: int) -> None:
     kinds = [kind if i == at else TURN for i in range(len(BRANCHED))]
     assert_golden_is_pinocchio(mechanism(kinds, BRANCHED, seed=at), seed=at)

@@ -10,6 +10,7 @@ from rbdhw import golden
 from rbdhw.robot.model import JointKind, Robot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.oracle import pinocchio_model, to_pinocchio_fext, to_pinocchio_q
 from tests.support.references import reference
@@ -76,7 +77,8 @@ def assert_golden_is_difference(robot: Robot, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "floating"), [("iiwa14", False), ("iiwa14", True), ("hyq", False), ("hyq", True)]
+    ("name", "floating"),
+    [long("iiwa14", False), ("iiwa14", True), ("hyq", False), long("hyq", True)],
 )
 def test_bundled_robots(name: str, floating: bool) -> None:
     robot = load_urdf(path(name))

@@ -10,6 +10,7 @@ from rbdhw import golden
 from rbdhw.golden.solver import difference, solve
 from rbdhw.robot.model import JointKind
 from rbdhw.solving import Solved
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.optimal_control import STEP, random_problem, toy
 from tests.support.oracle import pinocchio_model, to_pinocchio_q
@@ -106,7 +107,7 @@ def test_a_linear_problem_is_solved_by_one_iteration():
     np.testing.assert_allclose(before - result["decrease"], result["cost"], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("seed", "momentum"), [(0, False), (1, False), (2, False), (3, True)])
+@pytest.mark.parametrize(("seed", "momentum"), [long(0, False), (1, False), long(2, False), (3, True)])
 def test_the_optimum_of_an_arm_is_stationary(seed, momentum):
     robot = toy()
     problem = random_problem(robot, KNOTS, seed, momentum=momentum)
@@ -121,6 +122,7 @@ def test_the_optimum_of_an_arm_is_stationary(seed, momentum):
     assert slopes < 1e-5 * np.abs(gradient(cost, problem["tau"])).max()
 
 
+@pytest.mark.verify
 def test_forces_keep_to_their_limits():
     robot, bound = toy(), 1.5
     problem = random_problem(robot, KNOTS, 1)

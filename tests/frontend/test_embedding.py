@@ -160,6 +160,17 @@ def test_a_loop_that_is_open_at_zero_gets_offsets():
     assert np.abs(golden.loop_gaps(robot, _loop(robot, loop), _full(single, q))[0]).max() < 1e-12
 
 
+def test_what_follows_a_follower_has_its_share_of_the_offset():
+    loop = ("pin", "coupler@0:0:-0.5", "rocker@0.3:0:0")
+    robot = load_mounted(PARALLELOGRAM, Mounting())
+    (rocker,) = (k for k, body in enumerate(robot.bodies) if body.joint.name == "rocker_joint")
+    gear = replace(hinge("gear", 1, Placement(), np.random.default_rng(0)), parent=rocker)
+    geared = with_mimic(robot.with_bodies((*robot.bodies, gear)), len(robot.bodies), rocker, 0.4, 0.2)
+    *_, leader, follower = (body.joint.mimic for body in embedded(geared, loop).bodies)
+    assert leader.offset == pytest.approx(-np.pi / 2)
+    assert follower == Mimic(leader.joint, 0.4 * leader.multiplier, 0.4 * leader.offset + 0.2)
+
+
 def test_a_parallelogram_whose_sides_are_on_one_line_is_found_in_other_poses():
     robot, loop = linkage([0.3, 0.5, 0.5], seed=1)
     assert embedded(robot, loop).nq == 1

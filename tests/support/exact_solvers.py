@@ -143,6 +143,8 @@ def check_stall(both):
     answer = both.solve(problem, 255, follow=0, goal=goal)
     assert (answer["solved"], answer["iterations"]) == (Solved.STALLED, 9)
     assert answer["regularisation"] > 0
+    problem["v"] = np.append(-10.0 * problem["v"][:-1], 0.0)  # away from the goal: it costs more than rest
+    both.solve(problem, 1, goal=goal)
 
 
 def check_any(both, seed):

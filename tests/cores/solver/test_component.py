@@ -117,6 +117,22 @@ async def cycles_of_parts(bench, task, iterations):
     return cycles, parts, [*banks, get(solver.expansion.around)[0]], sum(waits)
 
 
+def test_a_solution_that_begins_at_rest_takes_no_dearer_trial():
+    """It is cold, and its slopes lead uphill."""
+    task, goal = posed(0)
+    task |= {word.name: 0 for word in fixed().shape.step.inputs if word.name.startswith("v[")}
+    uphill = {each.name: -goal.rows[each.name] for each in fixed().shape.slopes}
+    goal = replace(goal, rows=goal.rows | uphill)
+
+    async def steps(bench):
+        await bench.load(goal)
+        answer, _ = await bench.solve(task, 1)
+        compare(fixed(), answer, fixed().solve(task, goal, 1))
+
+    run(steps)
+
+
+@pytest.mark.verify
 def test_each_part_of_a_solution_takes_the_cycles_stated():
     """What is between the parts is exact, but for a second look at the trials after the one that is kept."""
     timing = simulation().component.solver.timing

@@ -22,7 +22,6 @@ TOGETHER = 3
 
 KINDS = ("lost", "doubled", "late")
 
-
 folder, model, engine = link_fixtures(lambda: fixed(together=TOGETHER).model, SolverLink)
 
 

@@ -23,7 +23,6 @@ from tests.support import far_ends
 from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import SerialBoard, UdpBoard, UioBoard, XdmaBoard
-from tests.support.marks import long
 
 HERE = Path(__file__).parent
 SUPPORT = Path(far_ends.__file__).parent
@@ -148,7 +147,7 @@ def test_boards_that_are_refused_in_c_and_in_the_command_line(
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize("eigen", [long(False), True])
+@pytest.mark.parametrize("eigen", [False, True])
 def test_a_program_in_cpp(built, loaded_folder, first_line, tmp_path, eigen):
     rbdhw.generate(path("toy"), tmp_path / "c", functions="id", target="c")
     source, made = (str(tmp_path / name) for name in ("c/dynamics_id.c", "id.o"))

@@ -76,6 +76,8 @@ ALGORITHMS = {
 
 LARGE = ("atlas", "hand22", "spot_arm")
 
+WITHOUT_MIMICS = sorted(bundled().keys() - {"tiago"})
+
 REGROUPED = ("composite", "articulated")
 """Algorithms of bodies without the inertia that joints do not feel."""
 
@@ -94,12 +96,7 @@ def assert_golden(algorithm: str, source: Robot, robot: Robot) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize(
-    "name",
-    [
-        long(name) if name in LARGE else name for name in sorted(bundled().keys() - {"tiago"})
-    ],  # it has a mimic
-)
+@pytest.mark.parametrize("name", [long(name) if name in LARGE else name for name in WITHOUT_MIMICS])
 def test_bundled_robots(algorithm: str, name: str) -> None:
     source = load_urdf(bundled()[name])
     assert_golden(algorithm, source, align_axes(source))

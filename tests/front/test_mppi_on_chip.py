@@ -20,7 +20,7 @@ from rbdhw.sim.mean_check import PLANS, SAMPLES, check_means
 from rbdhw.sim.simulate import simulate
 from rbdhw.software.compiler import find_compiler
 from tests.support.compilers import WARNINGS
-from tests.support.headings import headings
+from tests.support.headings import folders, headings
 from tests.support.marks import long
 
 HORIZON, HOLD = 12, 2
@@ -31,25 +31,9 @@ START = ([0.1, 0.2], [0.0, 0.0], 0.02)
 
 TOOL = "iiwa_link_7@0:0:0.1"
 
-
 SIZES = {"width": 22, "horizon": HORIZON, "hold": HOLD, "samples": 512, "data_width": 128}
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return the folder of an accelerator, without Verilog."""
-    made = tmp_path_factory.mktemp("mppi") / "toy"
-    with headings():
-        write(generate(path("toy"), BuildOptions(("mppi", "id"), **SIZES)), made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def hardware(tmp_path_factory):
-    """Return the folder of the same accelerator with its Verilog."""
-    made = tmp_path_factory.mktemp("hardware") / "toy"
-    write(generate(path("toy"), BuildOptions(("mppi", "id"), **SIZES)), made)
-    return made
+folder, hardware = folders("toy", BuildOptions(("mppi", "id"), **SIZES))
 
 
 @pytest.fixture

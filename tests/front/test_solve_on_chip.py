@@ -14,7 +14,7 @@ from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.sim.solver_check import check_solutions
 from rbdhw.solving import Solved
-from tests.support.headings import headings
+from tests.support.headings import folders
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 
@@ -22,25 +22,9 @@ KNOTS = 4
 COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [10.0, 10.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
 START = (np.array([0.1, 0.2]), np.zeros(2), 0.02)
 
-
 SIZES = {"width": 27, "ii": 8, "knots": KNOTS, "alphas": 2, "iterations": 8, "samples": 512}
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Return the folder of an accelerator, without Verilog."""
-    made = tmp_path_factory.mktemp("solve") / "toy"
-    with headings():
-        write(generate(path("toy"), BuildOptions(("solve", "id"), **SIZES)), made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def hardware(tmp_path_factory):
-    """Return the folder of the same accelerator with its Verilog."""
-    made = tmp_path_factory.mktemp("hardware") / "toy"
-    write(generate(path("toy"), BuildOptions(("solve", "id"), **SIZES)), made)
-    return made
+folder, hardware = folders("toy", BuildOptions(("solve", "id"), **SIZES))
 
 
 @pytest.fixture

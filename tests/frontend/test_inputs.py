@@ -1,6 +1,7 @@
 """The graphs of all joints, bases and gravities compute the golden model's results."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from rbdhw.robot.reroot import reroot
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import assert_graph_is_golden
-from tests.support.marks import long, some
+from tests.support.marks import long, quick_among, some
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, robots
 
@@ -85,16 +86,12 @@ def test_a_base_that_each_task_may_hold(kinds, algorithms):
     assert_graph_is_golden(replace(robot, base_chosen=True), 3, algorithms)
 
 
+SECOND = ("fd", "minv", "sid", "hid"), ("sfd",), ("fd", "hid", "hfd")
+
+
 @pytest.mark.parametrize(
     ("functions", "algorithms"),
-    [
-        (("fd", "minv", "sid", "hid"), WAYS[0]),
-        (("sfd",), WAYS[1]),
-        (("fd", "hid", "hfd"), WAYS[0]),
-        long(("fd", "minv", "sid", "hid"), WAYS[1]),
-        long(("sfd",), WAYS[0]),
-        long(("fd", "hid", "hfd"), WAYS[1]),
-    ],
+    quick_among(product(SECOND, WAYS), *zip(SECOND, (WAYS[0], WAYS[1], WAYS[0]), strict=True)),
 )
 def test_second_derivatives_on_a_base_that_each_task_may_hold(functions, algorithms):
     robot = replace(mechanism([K.REVOLUTE], [BASE], seed=7).with_floating_base(), base_chosen=True)

@@ -1,6 +1,7 @@
 """Energy, centre of mass and centroidal momentum: of every joint, on every base, and what they cost."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -16,7 +17,7 @@ from rbdhw.robot.model import BASE, JointKind, LoadedInertias
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.graph_results import assert_graph_is_golden
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 from tests.support.mechanisms import mechanism, with_mimic
 
 K = JointKind
@@ -27,14 +28,10 @@ REVOLUTE, PLANAR = (K.REVOLUTE, K.PRISMATIC, K.SPHERICAL), (K.PLANAR, K.HELICAL,
 
 @pytest.mark.parametrize(
     ("kinds", "base"),
-    [
-        (REVOLUTE, "floating"),
-        (PLANAR, "given"),
-        (PLANAR, "fixed"),
-        long(PLANAR, "floating"),
-        long(REVOLUTE, "given"),
-        long(REVOLUTE, "fixed"),
-    ],
+    quick_among(
+        product((REVOLUTE, PLANAR), ("fixed", "floating", "given")),
+        *((REVOLUTE, "floating"), (PLANAR, "given"), (PLANAR, "fixed")),
+    ),
 )
 def test_every_joint_on_every_base(kinds, base):
     robot = mechanism([*kinds, K.CONTINUOUS], [BASE, 0, 1, BASE], seed=6)

@@ -77,7 +77,7 @@ def test_positions_without_a_weight_cost_nothing(fixed):
     )
 
 
-def test_without_arrays_of_positions_there_are_the_words_of_none_that_count(fixed):
+def test_a_goal_without_positions_has_the_words_of_one_in_which_they_cost_nothing(fixed):
     problem, _, _ = posed(fixed, 1)
     others = {name: array for name, array in problem.items() if name not in POSITIONS}
     np.testing.assert_equal(fixed.goal(others).rows, fixed.goal(without_a_weight(problem)).rows)

@@ -9,7 +9,6 @@ from rbdhw.rtl.completion import OVERHEAD, SPARE, places
 from rbdhw.rtl.shell import Accelerator, packet_latency
 from tests.support.edge import DFD, DIFD, ID, Bench, FakeCore, Packet, Task, by_function, response, words
 from tests.support.edge_tasks import good_tasks
-from tests.support.marks import long
 
 LONG = replace(DFD, outputs=words(*[18] * 30), optional_outputs=())
 FUNCTIONS = (ID, LONG, DIFD)
@@ -102,7 +101,8 @@ def test_priority_starves_no_other_function(few_long: list[Task]) -> None:
     assert by_function(bench.packets) == by_function(bench.expected)
 
 
-@pytest.mark.parametrize("priority", [long(()), long(("difd", "dfd"))])
+@pytest.mark.verify
+@pytest.mark.parametrize("priority", [(), ("difd", "dfd")])
 def test_answers_are_right_and_in_order_under_back_pressure(priority: tuple[str, ...]) -> None:
     bench = saturated(good_tasks(60, 3, FUNCTIONS), priority, ready=0.4)
     assert by_function(bench.packets) == by_function(bench.expected)

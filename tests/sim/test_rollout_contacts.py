@@ -126,7 +126,8 @@ def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> N
     stream.check(folder, Disturbance())
 
 
-@pytest.mark.parametrize("parts", [long(()), long(tuple(ROLLOUT_PARTS))])
+@pytest.mark.verify
+@pytest.mark.parametrize("parts", [(), tuple(ROLLOUT_PARTS)])
 def test_the_driver_loads_contacts(made: Callable[..., Path], parts: tuple[str, ...]) -> None:
     folder = made(*parts)
     state, rows = touching(folder, 5, seed=5)

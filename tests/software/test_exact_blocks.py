@@ -8,7 +8,7 @@ from rbdhw.protocol import GOAL, PLAN
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
-from tests.support.compilers import assert_no_warning
+from tests.support.compilers import COMPILATIONS, CPP, assert_no_warning
 from tests.support.exact_solvers import (
     KNOTS,
     Both,
@@ -21,7 +21,7 @@ from tests.support.exact_solvers import (
     problem_of,
 )
 from tests.support.fixed_solvers import STEP, fixed_solver
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 
 
 @pytest.fixture(params=[3, long(2), long(KNOTS + 1)])
@@ -119,15 +119,7 @@ def test_an_arm():
     check_loop(Both(fixed_solver("iiwa14", 8, 2, ii=32, blocks=3)), 0, 3)
 
 
-@pytest.mark.parametrize(
-    ("compiler", "language"),
-    [
-        ("the host's", ("-xc++", "-std=c++17")),
-        long("the host's", ("-std=c11",)),
-        long("clang", ("-xc++", "-std=c++17")),
-        long("clang", ("-std=c11",)),
-    ],
-)
+@pytest.mark.parametrize(("compiler", "language"), quick_among(COMPILATIONS, ("the host's", CPP)))
 def test_no_compiler_warns(compiler, language, tmp_path):
     model = fixed(blocks=3).model
     header = {"model.h": model_files(model)["model.h"]}  # the rest is that of one block

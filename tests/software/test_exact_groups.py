@@ -11,7 +11,7 @@ from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
-from tests.support.compilers import assert_no_warning
+from tests.support.compilers import COMPILATIONS, CPP, assert_no_warning
 from tests.support.exact_solvers import (
     KNOTS,
     Both,
@@ -21,7 +21,7 @@ from tests.support.exact_solvers import (
     problem_of,
     solve_arrays,
 )
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 
 TOGETHER = 3
 
@@ -241,15 +241,7 @@ def test_the_solver_of_one_problem_takes_arrays(both, alone):
     )
 
 
-@pytest.mark.parametrize(
-    ("compiler", "language"),
-    [
-        ("clang", ("-xc++", "-std=c++17")),
-        long("the host's", ("-xc++", "-std=c++17")),
-        long("the host's", ("-std=c11",)),
-        long("clang", ("-std=c11",)),
-    ],
-)
+@pytest.mark.parametrize(("compiler", "language"), quick_among(COMPILATIONS, ("clang", CPP)))
 def test_no_compiler_warns(compiler, language, tmp_path):
     model = fixed(together=TOGETHER).model
     files = model_files(model) | model_solver_files(model)

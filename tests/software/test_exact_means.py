@@ -16,7 +16,7 @@ from rbdhw.robots import path
 from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactMeans
 from rbdhw.software.exact_means import model_means_files
-from tests.support.compilers import assert_it_ends, assert_no_warning
+from tests.support.compilers import COMPILATIONS, CPP, C, assert_it_ends, assert_no_warning
 from tests.support.exact_means import (
     HORIZON,
     Both,
@@ -31,7 +31,7 @@ from tests.support.exact_means import (
     session_of,
     toy,
 )
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 from tests.support.mechanisms import mechanism
 from tests.support.tracking import tracking
 
@@ -270,14 +270,9 @@ def test_what_is_null_is_not_written():
 
 @pytest.mark.parametrize(
     ("rows", "compiler", "language"),
-    [
-        (0, "the host's", ("-std=c11",)),
-        (2, "clang", ("-xc++", "-std=c++17")),
-        long(0, "the host's", ("-xc++", "-std=c++17")),
-        *(long(0, "clang", language) for language in (("-xc++", "-std=c++17"), ("-std=c11",))),
-        *(long(2, "the host's", language) for language in (("-xc++", "-std=c++17"), ("-std=c11",))),
-        long(2, "clang", ("-std=c11",)),
-    ],
+    quick_among(
+        ((rows, *way) for rows in (0, 2) for way in COMPILATIONS), (0, "the host's", C), (2, "clang", CPP)
+    ),
 )
 def test_no_compiler_warns(compiler, language, rows, tmp_path):
     model = toy(cost_rows=rows)

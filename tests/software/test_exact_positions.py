@@ -11,7 +11,7 @@ from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
-from tests.support.compilers import assert_it_ends, assert_no_warning
+from tests.support.compilers import COMPILATIONS, C, assert_it_ends, assert_no_warning
 from tests.support.exact_solvers import (
     Both,
     check_any,
@@ -23,7 +23,7 @@ from tests.support.exact_solvers import (
     solve_arrays,
 )
 from tests.support.fixed_solvers import STEP, fixed_solver
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 from tests.support.tracking import arm, ball, legs, two_frames
 
 REFUSED = -1
@@ -131,15 +131,7 @@ def test_problems_in_arrays_that_are_refused():
     np.testing.assert_equal(solve_arrays(exact, problem, 2)[1], before)
 
 
-@pytest.mark.parametrize(
-    ("compiler", "language"),
-    [
-        ("clang", ("-std=c11",)),
-        long("the host's", ("-xc++", "-std=c++17")),
-        long("the host's", ("-std=c11",)),
-        long("clang", ("-xc++", "-std=c++17")),
-    ],
-)
+@pytest.mark.parametrize(("compiler", "language"), quick_among(COMPILATIONS, ("clang", C)))
 @pytest.mark.parametrize("make", [two_frames, long(ball)])
 def test_no_compiler_warns(make, compiler, language, tmp_path):
     model = solver(make).model

@@ -11,7 +11,7 @@ from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
-from tests.support.compilers import assert_it_ends, assert_no_warning
+from tests.support.compilers import COMPILATIONS, C, assert_it_ends, assert_no_warning
 from tests.support.exact_solvers import (
     KNOTS,
     Both,
@@ -26,7 +26,7 @@ from tests.support.exact_solvers import (
     solver_of,
 )
 from tests.support.fixed_solvers import STEP, fixed_solver
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 from tests.support.mechanisms import mechanism
 
 REFUSED = -1
@@ -151,15 +151,7 @@ def test_problems_in_arrays_that_are_refused():
     np.testing.assert_equal(solve_arrays(exact, wide, 2)[1], before)
 
 
-@pytest.mark.parametrize(
-    ("compiler", "language"),
-    [
-        ("the host's", ("-std=c11",)),
-        long("the host's", ("-xc++", "-std=c++17")),
-        long("clang", ("-xc++", "-std=c++17")),
-        long("clang", ("-std=c11",)),
-    ],
-)
+@pytest.mark.parametrize(("compiler", "language"), quick_among(COMPILATIONS, ("the host's", C)))
 def test_no_compiler_warns(compiler, language, tmp_path):
     for name, text in (model_files(fixed().model) | model_solver_files(fixed().model)).items():
         (tmp_path / name).write_text(text)

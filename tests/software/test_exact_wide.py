@@ -7,7 +7,7 @@ from rbdhw.software.exact import model_files
 from rbdhw.software.exact_library import ExactSolver
 from rbdhw.software.exact_solver import model_solver_files
 from rbdhw.solving import Solved
-from tests.support.compilers import COMPILERS, assert_it_ends, assert_no_warning
+from tests.support.compilers import COMPILATIONS, C, assert_it_ends, assert_no_warning
 from tests.support.exact_solvers import (
     Both,
     check_any,
@@ -123,12 +123,8 @@ def test_a_quadruped():
 @pytest.mark.parametrize(
     ("compiler", "language", "parts"),
     [
-        ("the host's", ("-std=c11",), ["model.h"]),
-        *(
-            long(compiler, language, ["model.h", "model.c"])
-            for compiler in COMPILERS
-            for language in (("-xc++", "-std=c++17"), ("-std=c11",))
-        ),
+        ("the host's", C, ["model.h"]),
+        *(long(compiler, language, ["model.h", "model.c"]) for compiler, language in COMPILATIONS),
     ],
 )
 def test_no_compiler_warns(compiler, language, parts, tmp_path):

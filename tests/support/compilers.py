@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 from rbdhw.software.compiler import find_compiler
@@ -10,6 +11,10 @@ from rbdhw.software.exact import model_files
 
 CLANG = (sys.executable, "-m", "ziglang", "cc")
 COMPILERS = {"the host's": find_compiler(), "clang": CLANG}
+CPP, C = ("-xc++", "-std=c++17"), ("-std=c11",)
+COMPILATIONS = tuple(product(COMPILERS, (CPP, C)))
+"""Compilers and languages."""
+
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 
 

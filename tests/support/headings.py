@@ -7,6 +7,9 @@ import pytest
 from rbdhw import pipeline
 from rbdhw.cores import KINDS
 from rbdhw.cores.solver.core import SolverCore
+from rbdhw.design.folder import write
+from rbdhw.pipeline import generate
+from rbdhw.robots import path
 
 
 @contextmanager
@@ -20,3 +23,22 @@ def headings():
         patch.setattr(pipeline, "AxiAccelerator", lambda **_: None)
         patch.setattr(pipeline, "to_verilog", lambda _component, _name, header: "\n".join(header))
         yield
+
+
+def folders(robot, options):
+    """Return fixtures of a module: the folder of an accelerator without Verilog, and one with it."""
+
+    def written(folder):
+        write(generate(path(robot), options), folder)
+        return folder
+
+    @pytest.fixture(scope="module")
+    def folder(tmp_path_factory):
+        with headings():
+            return written(tmp_path_factory.mktemp("headings") / robot)
+
+    @pytest.fixture(scope="module")
+    def hardware(tmp_path_factory):
+        return written(tmp_path_factory.mktemp("hardware") / robot)
+
+    return folder, hardware

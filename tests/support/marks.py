@@ -14,6 +14,11 @@ def long(*values: Any, minutes: float | None = None) -> Any:
     return pytest.param(*values, marks=pytest.mark.verify(minutes=minutes) if minutes else pytest.mark.verify)
 
 
+def quick_among(cases: Iterable[Any], *quick: Any) -> list[Any]:
+    """Return cases, each a tuple of values, of which `make test` runs the ``quick`` ones alone."""
+    return [case if case in quick else long(*case) for case in cases]
+
+
 def some(cases: Iterable[Any], step: int) -> list[Any]:
     """Return cases: of every ``step`` that `make test` would run it runs the first, and `make verify` all."""
     chosen, quick = [], 0

@@ -81,7 +81,8 @@ def test_traffic_follows_its_seed_and_its_probabilities(rail_folder, cache):
     assert abs(np.mean(within) - 2.0) < 0.15
 
 
-@pytest.mark.parametrize("data_width", [long(64), long(512)])
+@pytest.mark.verify
+@pytest.mark.parametrize("data_width", [64, 512])
 def test_beats_of_any_width_pass(tmp_path, data_width):
     write(rail_design(data_width=data_width, bodies=2), tmp_path / "design")
     outcome = through(

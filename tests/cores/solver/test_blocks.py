@@ -118,8 +118,8 @@ def test_values_are_forgotten_if_the_state_has_changed_too_far():
     run(build, steps)
 
 
-@pytest.mark.parametrize("status", [Solved.INDEFINITE, long(Solved.NOT_FINITE)])
 @pytest.mark.verify
+@pytest.mark.parametrize("status", [Solved.INDEFINITE, Solved.NOT_FINITE])
 def test_a_solution_that_fails_leaves_no_values(status):
     build = BUILDS[0]
     model = fixed(*build[:3])

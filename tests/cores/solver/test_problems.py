@@ -14,7 +14,7 @@ from tests.support.solved import Bench, SolverWithCore, compare, component
 
 KNOTS, ALPHAS, TOGETHER = 3, 2, 3
 
-BUILDS = [(4, 40), long((1, 40)), long((1, 24))]
+BUILDS = [(4, 40), (1, 40), (1, 24)]
 """Intervals of the core and of the sweep."""
 
 
@@ -43,8 +43,8 @@ def run(build, steps):
     simulation(*build).run(testbench)
 
 
-@pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.verify
+@pytest.mark.parametrize("build", BUILDS)
 def test_each_problem_has_its_solution(build):
     """They take different numbers of iterations; then the first two go on, and the third stays as it is."""
     model, iterations = fixed(build[0]), (2, 1, 3)

@@ -35,7 +35,10 @@ def comment(lines: Iterable[str]) -> str:
 
 def table(kind: str, name: str, entries: Sequence[str]) -> str:
     """Return the definition of a constant array; an array of no entries has one that is zero."""
-    filled = textwrap.fill(", ".join(entries) or "0", LINE, initial_indent="    ", subsequent_indent="    ")
+    text, indent = ", ".join(entries) or "0", " " * 4
+    filled = textwrap.fill(
+        text, LINE, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
     return f"static const {kind} {name}[{max(len(entries), 1)}] = {{\n{filled}\n}};\n"
 
 

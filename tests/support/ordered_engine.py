@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from heapq import heappop, heappush
 
 from amaranth.hdl import Fragment
 from amaranth.hdl._ast import SignalDict, _StatementList
@@ -48,9 +47,13 @@ def independent(statements):
 
 
 class _Signal(pysim._PySignalState):
-    """The state of a signal, which knows the groups that read it."""
+    """The state of a signal, which knows the groups that read it and marks them as due when it changes."""
 
-    __slots__ = ("queue", "readers")
+    __slots__ = ("is_due", "readers")
+
+    def update(self, value, mask=~0):
+        if value != self.next:
+            super().update(value, mask)
 
     def commit(self):
         """Take the next value; return whether it is another one."""
@@ -59,24 +62,20 @@ class _Signal(pysim._PySignalState):
         if self.wakers:
             pysim._run_wakers(self.wakers, self.curr, self.next)
         self.curr = self.next
-        is_due = self.queue.is_due
         for index in self.readers:
-            if not is_due[index]:
-                is_due[index] = True
-                heappush(self.queue.places, index)
+            self.is_due[index] = 1
         return True
 
 
-class _Queue:
-    """The groups that are due to run, by their places in the order."""
+class _Wire(_Signal):
+    """The state of a signal that a group drives: it changes at once, since its readers run later."""
 
-    def __init__(self):
-        self.places: list[int] = []
-        self.is_due: list[bool] = []
+    __slots__ = ()
 
-    def fill(self):
-        self.places[:] = range(len(self.is_due))
-        self.is_due[:] = [True] * len(self.is_due)
+    def update(self, value, mask=~0):
+        if value != self.curr:
+            self.next = (self.curr & ~mask) | (value & mask)
+            self.commit()
 
 
 class _State(pysim._PyEngineState):
@@ -86,13 +85,13 @@ class _State(pysim._PyEngineState):
 
     def __init__(self):
         super().__init__()
-        self.queue = _Queue()
+        self.is_due = bytearray()
 
     def get_signal(self, signal):
         if signal not in self.signals:
             self.signals[signal] = len(self.slots)
             self.slots.append(_Signal(signal, self.pending))
-            self.slots[-1].readers, self.slots[-1].queue = [], self.queue
+            self.slots[-1].readers, self.slots[-1].is_due = [], self.is_due
         return self.signals[signal]
 
     def add_signal_waker(self, signal, waker):
@@ -165,16 +164,21 @@ class OrderedEngine(pysim.PySimEngine):
         self._processes = compiler(design.fragment)
         groups = [compiler.groups[number] for number in in_order(compiler.groups)]
         self._runs = [run for run, _, _ in groups]
-        self._queue = self._state.queue
-        self._queue.is_due = [False] * len(groups)
-        for index, (_, inputs, _) in enumerate(groups):
+        self._state.is_due.extend(bytes(len(groups)))
+        for index, (_, inputs, outputs) in enumerate(groups):
             for signal in inputs:
                 self._state.slots[signal].readers.append(index)
-        self._queue.fill()
+            for signal in outputs:
+                self._state.slots[signal].__class__ = _Wire
+        self._run_all()
 
     def reset(self):
         super().reset()
-        self._queue.fill()
+        self._run_all()
+
+    def _run_all(self):
+        """Mark all groups as due."""
+        self._state.is_due[:] = bytes([1]) * len(self._runs)
 
     def step_design(self):
         while True:
@@ -184,14 +188,12 @@ class OrderedEngine(pysim.PySimEngine):
 
     def _settle(self):
         """Run the groups that are due, in order; return whether there were any."""
-        places, is_due = self._queue.places, self._queue.is_due
-        pending = self._state.pending
-        any_due = bool(places)
-        while places:
-            index = heappop(places)
-            is_due[index] = False
-            self._runs[index]()
-            for state in pending:
-                state.commit()
-            pending.clear()
-        return any_due
+        is_due, runs = self._state.is_due, self._runs
+        first = index = is_due.find(1)
+        while index >= 0:
+            is_due[index] = 0
+            runs[index]()
+            index = is_due.find(1, index)
+            if index < 0:
+                index = is_due.find(1)
+        return first >= 0

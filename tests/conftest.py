@@ -119,8 +119,7 @@ def rare_collection():
         patch.setattr(verilog, "pause_collection", no_collection)
         with garbage_collector.seldom_collect():
             yield
-            gc.collect()  # what it warns of is reported; pytest collects five times more
-            gc.freeze()
+            gc.freeze()  # pytest collects five times more
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -3,15 +3,18 @@
 Amaranth's own computes all signals of a module whenever one of its inputs has changed, until none changes.
 """
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 
+import pytest
 from amaranth.hdl import Fragment
 from amaranth.hdl._ast import SignalDict, _StatementList
-from amaranth.sim import pysim
+from amaranth.sim import _pyrtl, pysim
 from amaranth.sim._pyrtl import _FragmentCompiler
 
 DEEP = 20_000
@@ -101,6 +104,25 @@ class _State(pysim._PyEngineState):
             self.inputs.add(self.get_signal(signal))
 
 
+class _Emitter(_pyrtl._PythonEmitter):
+    """Leaves out the masks of whole signals, whose values have no other bits."""
+
+    MASKED = re.compile(r"(sign\()?\((0x[0-9a-f]+) & slots\[(\d+)\]\.curr\)(?(1), -0x[0-9a-f]+\))")
+
+    def __init__(self, slots):
+        super().__init__()
+        self.slots = slots
+
+    def _unmasked(self, match):
+        signed, mask, slot = match[1], match[2], match[3]
+        shape = self.slots[int(slot)].signal.shape()
+        whole = int(mask, 16) == (1 << shape.width) - 1 and shape.signed == bool(signed)
+        return f"slots[{slot}].curr" if whole else match[0]
+
+    def flush(self, indent=""):
+        return self.MASKED.sub(self._unmasked, super().flush(indent))
+
+
 class _Compiler(_FragmentCompiler):
     """Compiles each group of combinational statements as a process of its own, and keeps these apart."""
 
@@ -109,7 +131,8 @@ class _Compiler(_FragmentCompiler):
         self.groups: list[tuple[Callable[[], None], set[int], set[int]]] = []
 
     def __call__(self, fragment):
-        with deep_expressions():
+        with deep_expressions(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_pyrtl, "_PythonEmitter", partial(_Emitter, self.state.slots))
             return self._compiled(fragment)
 
     def _compiled(self, fragment):

@@ -3,7 +3,7 @@
 import gc
 import math
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 
 import pytest
@@ -28,7 +28,8 @@ from tests.support.headings import headings
 from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 
-settings.register_profile("few", settings.get_profile("ci"), max_examples=8)
+FEW = "few"
+settings.register_profile(FEW, settings.get_profile("ci"), max_examples=8)
 """The examples of `make test`. `make verify` has those of the profile ``ci``, which are a hundred."""
 
 HOUR = 3600
@@ -165,6 +166,13 @@ def without_verilog():
 def only_heading():
     """Write only the heading of Verilog in this test."""
     with headings():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def few_samples_in_quick_tests(pytestconfig):
+    """Choose number formats from few random tasks in `make test`, and from as many as usual in `make verify`."""
+    with few_samples() if pytestconfig.getoption("hypothesis_profile") == FEW else nullcontext():
         yield
 
 

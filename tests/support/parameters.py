@@ -1,7 +1,6 @@
 """Designs of the bundled toy whose inertial parameters are given at run time."""
 
 from dataclasses import replace
-from functools import cache
 
 from rbdhw.design.folder import Design
 from rbdhw.options.build import BY_LOAD, BuildOptions, CoreRequest, Mounting
@@ -21,7 +20,6 @@ OPTIONS = BuildOptions(
 )
 
 
-@cache
 def toy_with_parameters(way: str) -> Design:
     """Return the design whose parameters come in one of the ways; loads have several sets and cores."""
     options = replace(OPTIONS, parameters_by=way)

@@ -29,8 +29,9 @@ from tests.support.netlists import is_acyclic
 from tests.support.verilated_headers import OPTIMISATION, precompiled_headers
 
 FEW = "few"
+"""The profile of `make test`. That of `make verify` is ``ci``, which has a hundred examples."""
+
 settings.register_profile(FEW, settings.get_profile("ci"), max_examples=8)
-"""The examples of `make test`. `make verify` has those of the profile ``ci``, which are a hundred."""
 
 HOUR = 3600
 

@@ -172,7 +172,7 @@ def only_heading():
 
 @pytest.fixture(autouse=True, scope="session")
 def few_samples_in_quick_tests(pytestconfig):
-    """Choose number formats from few random tasks in `make test`, and from as many as usual in `make verify`."""
+    """Choose number formats from few random tasks in `make test`, from as many as usual in `make verify`."""
     with few_samples() if pytestconfig.getoption("hypothesis_profile") == FEW else nullcontext():
         yield
 

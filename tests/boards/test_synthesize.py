@@ -85,7 +85,6 @@ def test_target_is_by_default_the_designs_own(
     assert (tmp_path / "work/placement.json").exists()
 
 
-@pytest.mark.verify
 def test_target_ultrascale_plus_is_counted(design: Path) -> None:
     write_manifest(design, target="xcvu9p", clock_mhz=125.0)
     steps: list[str] = []

@@ -53,7 +53,6 @@ def designs(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Design]
     return {prefix: read(folder / prefix) for prefix in BUILDS}, simulator
 
 
-@pytest.mark.verify
 def test_two_blocks_stand_in_one_design_and_pairs_of_streams_are_counted_together(
     designs: tuple[dict[str, Design], Path],
 ) -> None:

@@ -45,6 +45,7 @@ LARGE += [((18, 18), 17), ((18, 18), 18), ((27, 18), 20), ((9, 32), 12), ((13, 3
         *((*case, registers) for case in SMALL for registers in range(3)),
         *quick_among(
             [(*case, registers) for case in LARGE for registers in range(3)],
+            ((5, 4), 2, 0),
             ((18, 18), 17, 1),
             ((9, 32), 12, 0),
         ),

@@ -122,7 +122,7 @@ def test_samples_that_leave_in_the_last_step_weigh_nothing():
     script.check(simulation())
 
 
-@pytest.mark.parametrize("exponent", [0, long(18), MOST_EXPONENT])
+@pytest.mark.parametrize("exponent", [long(0), long(18), MOST_EXPONENT])
 def test_temperatures_from_the_lowest_to_the_highest(exponent):
     script = Script(planned().accelerator)
     script.load(1)

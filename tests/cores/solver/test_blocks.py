@@ -14,9 +14,7 @@ from tests.support.solved import Bench, SolverWithCore, compare, component
 
 ALPHAS = 2
 
-BUILD = (3, 2, 4, 64)
-
-BUILDS = [long(BUILD), (5, 2, 16, 40), long((7, 2, 1, 40)), long((8, 3, 1, 40)), long((11, 4, 4, 34))]
+BUILDS = [(3, 2, 4, 64), long((7, 2, 1, 40)), long((8, 3, 1, 40)), long((11, 4, 4, 34))]
 """Steps, blocks, and the intervals of the core and of the sweep. The last block may be shorter or as long."""
 
 LOOP = ((3, None, 0), (1, 1, 1), (2, 1, 1), (1, 2, 2), (2, None, 3))
@@ -79,7 +77,7 @@ def test_solutions_in_a_loop_are_those_of_the_model(build, solutions):
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.verify
 def test_a_sweep_without_a_policy_is_repeated_with_the_same_values(warm):
-    build = BUILD
+    build = BUILDS[0]
     model = fixed(*build[:3])
     (task, goal), none = posed(model, 0), None
     weights = {f"tau_curvature[{k}]": -8 * goal.rows[f"tau_curvature[{k}]"] for k in range(2)}
@@ -101,7 +99,7 @@ def test_a_sweep_without_a_policy_is_repeated_with_the_same_values(warm):
 
 @pytest.mark.verify
 def test_values_are_forgotten_if_the_state_has_changed_too_far():
-    build = BUILD
+    build = BUILDS[0]
     model = fixed(*build[:3])
     task, goal = posed(model, 0)
     word = next(state.word for state in model.shape.state if state.word.name == "q[0]")
@@ -123,7 +121,7 @@ def test_values_are_forgotten_if_the_state_has_changed_too_far():
 @pytest.mark.verify
 @pytest.mark.parametrize("status", [Solved.INDEFINITE, Solved.NOT_FINITE])
 def test_a_solution_that_fails_leaves_no_values(status):
-    build = BUILD
+    build = BUILDS[0]
     model = fixed(*build[:3])
     task, goal = posed(model, 0)
     slopes = {each.name: np.full(model.shape.knots, each.format.highest) for each in model.shape.slopes}

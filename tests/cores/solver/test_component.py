@@ -279,7 +279,7 @@ def test_numbers_that_exceed_their_formats_leave_the_policies_before():
         long(II, SWEEP_II, {}, False),
         long(128, SWEEP_II, {}, True),
         long(1, 40, {"blocks": 3}, False),
-        long(16, 40, {"blocks": 2}, True),
+        (16, 40, {"blocks": 2}, True),
         long(64, 40, {"together": 3}, True),
     ],
 )

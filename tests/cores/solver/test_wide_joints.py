@@ -10,6 +10,8 @@ from tests.support.fixed_solvers import solver_problem
 from tests.support.floating_robots import shoulder, two_legs
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
+from tests.support.packet_script import accelerator_of
+from tests.support.simulation import Simulation
 from tests.support.solver_script import Script, planned, simulation
 from tests.support.tracking import tracking
 
@@ -55,7 +57,7 @@ def test_a_joint_of_three_degrees_of_freedom():
     script.others(2, 1)
     script.solve(turned(problem, slice(0, 4)), 0, follow=0, extended=True)
     script.plan()
-    script.check(simulation(make=tracked, knots=KNOTS, **TWO_CORES))
+    script.check(Simulation(accelerator_of(plan)))
 
 
 @pytest.mark.parametrize(

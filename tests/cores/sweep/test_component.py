@@ -71,7 +71,7 @@ def test_policies_wait_for_what_is_there_later(later, monkeypatch):
     assert {tuple(policy[-2:]) for policy in policies.values()} > {(1, 1)}
 
 
-@pytest.mark.parametrize(("slot", "waits"), [long(20, 14), long(32, 2), long(33, 2)])
+@pytest.mark.parametrize(("slot", "waits"), [long(20, 14), long(32, 2), (33, 2)])
 def test_a_sweep_begins_in_any_cycle_of_an_interval(slot, waits):
     """From its rest, and in the last cycle of an interval, with which the rest begins, in two cycles."""
     model, sweep = fixed(18), built(18, 34, True)

@@ -3,7 +3,6 @@
 import pytest
 
 from rbdhw.model.solver_session import SolverSession
-from rbdhw.options.build import CoreRequest
 from rbdhw.robot.model import JointKind
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import solver_problem
@@ -33,28 +32,18 @@ def tracked(_name):
     return tracking(ball(_name), "b0@0.1:0.2:0.3")
 
 
-TWO_CORES = {
-    "cores": (CoreRequest(("step",), 16), CoreRequest(("dstep", "id"), 32)),
-    "ii": None,
-    "samples": 64,
-}
-"""Derivatives have a core of their own, with the longer interval and more bits of a state."""
-
-
 def solver_of(make, **options):
-    return planned(make=make, knots=KNOTS, **{"ii": 16} | options)
+    return planned(make=make, knots=KNOTS, ii=16, **options)
 
 
 def test_a_joint_of_three_degrees_of_freedom():
-    """There are costs of a frame's position, too, and two cores."""
-    plan = solver_of(tracked, **TWO_CORES)
-    assert max(plan.solver.shape.finer.values()) > 0
+    """There are costs of a frame's position, too."""
+    plan = solver_of(tracked, samples=64)
     model = plan.accelerator
     script, problem = Script(model), solver_problem(model, KNOTS, 1)
     script.goal(problem)
     _, solved = script.solve(problem, 1)
     assert solved["solve.solved"][0] == Solved.ITERATIONS
-    script.others(2, 1)
     script.solve(turned(problem, slice(0, 4)), 0, follow=0, extended=True)
     script.plan()
     script.check(Simulation(accelerator_of(plan)))
@@ -89,7 +78,7 @@ def test_the_hardware_solves_as_the_model(make, quaternion, options):
 
 def test_either_sign_of_a_quaternion_is_the_same_orientation():
     """A warm solution follows the plan as well with the other sign of the state that it begins with."""
-    model = solver_of(tracked, **TWO_CORES).accelerator
+    model = solver_of(tracked, samples=64).accelerator
     script, problem = Script(model), solver_problem(model, KNOTS, 1)
     answers = []
     for start in (problem, turned(problem, slice(0, 4))):

@@ -17,6 +17,7 @@ from rbdhw.boards.shell import UartShell
 from rbdhw.boards.uart import UartReceiver, UartTransmitter, bit_cycles
 from rbdhw.errors import InputError
 from tests.support.board_simulation import Testbench, random_packet, simulate
+from tests.support.marks import long
 
 
 class Echo(Component):
@@ -108,7 +109,7 @@ def test_receiver_ignores_a_spike() -> None:
     assert receive([0, 1] * 3, divisor=16, cycles=4) == b""
 
 
-@pytest.mark.parametrize("divisor", [8, 54])
+@pytest.mark.parametrize("divisor", [8, long(54)])
 def test_transmitter_sends_the_bytes_without_gaps(divisor: int) -> None:
     transmitter = UartTransmitter(divisor=divisor)
     expected = bytes([0x00, 0xFF, 0x01, 0x80]) + random.Random(2).randbytes(6)

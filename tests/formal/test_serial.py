@@ -173,7 +173,7 @@ CASES = [
 ]
 
 MUTANTS = [
-    ("request.start.eq(self.starts[k])", "request.start.eq(core.phase_zero)"),
+    long("request.start.eq(self.starts[k])", "request.start.eq(core.phase_zero)"),
     long("response.checked.eq(request.checked)", "response.checked.eq(self.starts[k])"),
 ]
 

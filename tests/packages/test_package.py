@@ -22,6 +22,7 @@ from rbdhw.pipeline import generate, generate_software
 from rbdhw.robots import path
 from rbdhw.software.folder import write as write_software
 from rbdhw.verilator.tools import FLAGS, clean_environment, find_verilator
+from tests.support.marks import long
 from tests.support.tcl import run_tcl
 
 SPIRIT = {"spirit": "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"}
@@ -41,7 +42,7 @@ BUILDS = {
 }
 
 
-@pytest.fixture(scope="module", params=BUILDS)
+@pytest.fixture(scope="module", params=[long("plain"), "crossing"])
 def design(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(request.param) / "design"
     write(generate(path("toy"), BUILDS[request.param]), folder)

@@ -15,6 +15,7 @@ from rbdhw.passes.balance import balance
 from rbdhw.passes.prune import prune
 from tests.support.builds import model_of
 from tests.support.graphs import REGION, counts, depth, exact, graphs, rationals
+from tests.support.marks import long
 
 BEFORE = """\
 n0 = input a @ decode
@@ -139,7 +140,7 @@ def test_values_stay_and_nothing_grows(graph, inputs):
     assert all(counts(balanced)[op] <= count for op, count in counts(live).items() if op is not Op.CONSTANT)
 
 
-@pytest.mark.parametrize("robot", ["toy", "iiwa14", "hyq"])
+@pytest.mark.parametrize("robot", ["toy", "iiwa14", long("hyq")])
 def test_robots_compute_the_same_with_the_same_operations_sooner(robot):
     graph = trace(model_of(robot).robot, ("id",))
     balanced = balance(graph, slow_products)

@@ -161,7 +161,7 @@ def test_choices_cut_low_bits_before_a_sign_that_is_a_bit(seed):
 @pytest.mark.parametrize("drop", [0, long(1), 3])
 @pytest.mark.parametrize("signs", [long((0, 0)), (1, 0), (0, 1)])
 @pytest.mark.parametrize("known", [(False, False), (True, False), (False, True)])
-@pytest.mark.parametrize("shifts", [(0, 0), (2, 0), (3, 0), (-2, 4)])
+@pytest.mark.parametrize("shifts", [(0, 0), long((2, 0)), (3, 0), (-2, 4)])
 @pytest.mark.parametrize("paired", [False, True])
 def test_a_sum_whose_signs_are_bits_is_that_with_these_signs(paired, shifts, known, signs, drop):
     operands = tuple(

@@ -71,7 +71,9 @@ def test_reciprocals_leave_the_cycle_of_their_last_product(ii, case):
     assert {flag for _, flag in answered} == {0, 1}
 
 
-@pytest.mark.parametrize(("ii", "goal"), [long(1, None), (4, None), (1, BEST_LATENCY), long(2, BEST_LATENCY)])
+@pytest.mark.parametrize(
+    ("ii", "goal"), [long(1, None), (4, None), long(1, BEST_LATENCY), long(2, BEST_LATENCY)]
+)
 def test_corner_words_of_every_input(ii, goal):
     program = mixed_program(18)
     corners = [

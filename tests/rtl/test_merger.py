@@ -89,7 +89,7 @@ class Traffic:
 
 
 @pytest.mark.parametrize("ready", [long(1.0), 0.4])
-@pytest.mark.parametrize("lengths", [(1, 2, 5), long((3, 3, 3)), (1, 7, 2)])
+@pytest.mark.parametrize("lengths", [(1, 2, 5), long((3, 3, 3)), long((1, 7, 2))])
 def test_packets_leave_whole_and_in_the_order_of_their_input(lengths: tuple[int, ...], ready: float) -> None:
     traffic = Traffic((4, 2, 1), lengths, (0.2, 0.1, 0.05), ready, seed=3)
     traffic.run(600)

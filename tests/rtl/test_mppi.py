@@ -71,7 +71,7 @@ def test_means_beside_other_tasks_and_rollouts(traffic):
     [
         (
             ("mppi",),
-            {"mounting": Mounting(time_step=0.01), "ii": 3, "horizon": 12, "hold": 1, "cost_rows": 2},
+            {"mounting": Mounting(time_step=0.01), "ii": 3, "horizon": 7, "hold": 1, "cost_rows": 2},
         ),
         long(("mppi", "id"), {"number": "float32", "width": 16}),
         long(("id", "mppi"), {"cores": (CoreRequest(("mppi",), 2), CoreRequest(("id",), 4))}),
@@ -122,7 +122,7 @@ def test_samples_that_leave_in_the_last_step_weigh_nothing():
     script.check(simulation())
 
 
-@pytest.mark.parametrize("exponent", [0, long(18), MOST_EXPONENT])
+@pytest.mark.parametrize("exponent", [long(0), long(18), MOST_EXPONENT])
 def test_temperatures_from_the_lowest_to_the_highest(exponent):
     script = Script(planned().accelerator)
     script.load(1)
@@ -181,7 +181,7 @@ def test_bad_input_is_answered_and_changes_nothing():
     script.check(simulation(), pause=0.2)
 
 
-@pytest.mark.parametrize("waits", [(150, 420), long((5, 60, 330, 450, 480))])
+@pytest.mark.parametrize("waits", [(420,), long((5, 60, 150, 330, 450, 480))])
 def test_after_a_reset_in_the_middle_of_a_mean_all_is_as_after_power_up(waits):
     dut = accelerator_of(planned())
     bench, script, broken = ResetBench(dut), Script(planned().accelerator), Script(planned().accelerator)

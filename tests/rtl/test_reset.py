@@ -100,7 +100,7 @@ def noise(dut: Accelerator, rng: random.Random) -> list[Beat]:
     return [header, *((NOT_A_NUMBER if rng.random() < 0.2 else beat, last) for beat, last in others)]
 
 
-@pytest.mark.parametrize("made", [long(fixed), long(float32), standing, long(pipeline), array])
+@pytest.mark.parametrize("made", [long(fixed), long(float32), standing, long(pipeline), long(array)])
 def test_after_a_reset_a_function_alone_is_answered_as_after_power_up(made) -> None:
     dut = made()
     bench = ResetBench(dut)

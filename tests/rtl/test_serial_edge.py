@@ -45,7 +45,7 @@ def test_tasks_have_answers_of_every_status(chain, window, width, more):
 @pytest.mark.parametrize(
     ("chain", "window", "width", "more", "valid", "ready"),
     [
-        *((*case, 0.7, 0.4) if k in (1, 5, 7) else long(*case, 0.7, 0.4) for k, case in enumerate(CASES)),
+        *((*case, 0.7, 0.4) if k in (1, 7) else long(*case, 0.7, 0.4) for k, case in enumerate(CASES)),
         *(long(*case, 1.0, 1.0) for case in CASES),
     ],
 )
@@ -99,7 +99,7 @@ def test_pairs_that_all_have_tasks_share_a_core_equally() -> None:
     assert max(counts) - min(counts) <= 1
 
 
-@pytest.mark.parametrize(("chain", "window", "width", "more"), [CASES[0], long(*CASES[3]), CASES[6]])
+@pytest.mark.parametrize(("chain", "window", "width", "more"), [long(*CASES[0]), long(*CASES[3]), CASES[6]])
 def test_latency_of_a_task_alone(chain, window, width, more):
     dut = serial_accelerator(chain, window, width, **more)
     interface, (core,) = dut.interface, dut.cores

@@ -95,7 +95,8 @@ def test_narrow_responses_leave_without_a_pause() -> None:
 @pytest.mark.parametrize(
     ("ii", "latency", "valid", "ready"),
     [
-        *((9, 40, 0.7, 0.4), (10, RECORDED - 1, 0.7, 0.4), (10, RECORDED, 1.0, 1.0), (10, 40, 1.0, 1.0)),
+        *((9, 40, 0.7, 0.4), (10, RECORDED - 1, 0.7, 0.4), (10, RECORDED, 1.0, 1.0)),
+        long(10, 40, 1.0, 1.0),
         *(
             long(ii, latency, *traffic)
             for ii in (9, 10, 16)

@@ -131,7 +131,7 @@ def test_a_zero_is_plus_zero() -> None:
 
 @pytest.mark.parametrize(
     ("width", "index"),
-    [(32, 0), (64, 1), *(long(*case) for case in product(DATA_WIDTHS, range(3)))],
+    [(32, 0), long(64, 1), *(long(*case) for case in product(DATA_WIDTHS, range(3)))],
 )
 def test_latency_of_a_task_alone(width: int, index: int) -> None:
     """Conversions take five cycles each way, the edge five more in addition to the beats."""

@@ -10,6 +10,7 @@ from rbdhw.fixed.format import Format
 from rbdhw.fixed.single_precision import from_singles, to_singles
 from rbdhw.rtl.conversion import Follower
 from rbdhw.rtl.single_precision import FixedToSingle, SingleToFixed
+from tests.support.marks import long
 from tests.support.simulation import Simulation
 
 
@@ -44,7 +45,7 @@ def singles_of_all_kinds(seed: int) -> np.ndarray:
     return np.concatenate([signs << 31 | exponents << 23 | fractions, near])
 
 
-@pytest.mark.parametrize(("width", "wrapping"), [(32, True), (32, False), (36, False)])
+@pytest.mark.parametrize(("width", "wrapping"), [(32, True), long(32, False), (36, False)])
 def test_singles_become_integers(width: int, wrapping: bool) -> None:
     formats = tuple(Format(width, point) for point in (-3, 10, 26, 33))
     dut = SingleToFixed(formats=formats, width=width, wraps=wrapping)

@@ -36,7 +36,7 @@ def assert_equal_to_model(spec, phases, registers=0, less=0):
 
 
 @pytest.mark.parametrize("less", [0, 1])
-@pytest.mark.parametrize("spec", [trigonometry_spec(8), TrigonometrySpec(9, 12, 3, 2)], ids=str)
+@pytest.mark.parametrize("spec", [trigonometry_spec(8), long(TrigonometrySpec(9, 12, 3, 2))], ids=str)
 def test_every_phase(spec, less):
     assert_equal_to_model(spec, np.arange(2**spec.phase_bits), less=less)
 
@@ -71,7 +71,7 @@ def test_latency_is_a_cycle_and_one_a_power_and_those_of_its_product(width, regi
         TrigonometryUnit(spec, latency + 1, registers)
 
 
-@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), (27, "xc7a200t"), long(32, "ecp5-85")])
+@pytest.mark.parametrize(("width", "name"), [(18, "xcvu9p"), long(27, "xc7a200t"), long(32, "ecp5-85")])
 def test_it_takes_the_blocks_of_its_multipliers(width, name):
     device = TARGETS[name]
     spec = trigonometry_spec(width)

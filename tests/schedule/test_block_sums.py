@@ -14,6 +14,7 @@ from rbdhw.schedule.problem import problem
 from rbdhw.schedule.verify import verify
 from rbdhw.target import SUM_BITS, target
 from tests.support.builds import program_of
+from tests.support.marks import long
 
 
 @cache
@@ -32,7 +33,7 @@ def bound(program, task):
     return bind(program, task, plan, 4)
 
 
-@pytest.mark.parametrize(("robot", "width"), [("iiwa14", 18), ("iiwa14", 27), ("toy", 18)])
+@pytest.mark.parametrize(("robot", "width"), [long("iiwa14", 18), long("iiwa14", 27), ("toy", 18)])
 def test_no_function_is_later_and_many_adders_go(robot, width):
     program, plain, soonest, every = tasks(robot, width)
     before, first, last = (bound(program, task).latency for task in (plain, soonest, every))

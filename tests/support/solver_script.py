@@ -75,9 +75,12 @@ class Script(PacketScript):
         return self.send(PLAN, joined([plan_words(self.solver, slot) for slot in slots]))
 
     def plan(self, *rows):
-        return self.send(PLAN, {"row": np.array(rows or range(self.solver.shape.knots + 1))})
+        words = plan_words(self.solver)
+        chosen = list(rows or words["row"])
+        same = {name: column[:1].repeat(len(chosen)) for name, column in words.items()}
+        return self.send(PLAN, same | {"row": np.array(chosen)})
 
 
 def problems(count):
-    model = planned().accelerator
+    model = planned(problems=2).accelerator
     return [solver_problem(model, 3, seed) for seed in range(count)]

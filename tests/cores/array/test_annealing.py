@@ -35,7 +35,7 @@ def shifts(array: ArraySchedule) -> int:
     return len({(step.unit, term.shift) for step in array.steps for term in step.job.terms})
 
 
-@pytest.mark.parametrize(("name", "ii"), [("toy", 8), ("iiwa14", 16), long("hyq", 32)])
+@pytest.mark.parametrize(("name", "ii"), [("toy", 8), long("iiwa14", 16), long("hyq", 32)])
 def test_annealing_leaves_fewer_connections(name, ii):
     program = fuse(program_of(name, 18), 8)
     before = placed_of(program, ii)

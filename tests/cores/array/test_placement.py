@@ -20,7 +20,7 @@ from tests.support.builds import program_of
 from tests.support.fixed_solvers import fixed_solver
 from tests.support.marks import long
 
-CASES = [("toy", 8), ("toy", 13), ("iiwa14", 16), long("hyq", 32)]
+CASES = [("toy", 8), ("toy", 13), long("iiwa14", 16), long("hyq", 32)]
 
 
 @pytest.mark.parametrize(("name", "ii"), CASES)

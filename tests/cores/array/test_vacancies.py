@@ -9,6 +9,7 @@ from rbdhw.cores.array.vacancies import ALL, Vacancies
 from rbdhw.fixed.fusion import fuse
 from tests.support.array_programs import LIMITS, chained, crowded, mixed, placed_of
 from tests.support.builds import program_of
+from tests.support.marks import long
 
 ACCUMULATOR = ArrayResource.ACCUMULATOR
 
@@ -19,6 +20,8 @@ PLACED = {
     "copies": lambda: chain(400, 33),
 } | {f"copies at {ii}": lambda jobs=jobs, ii=ii: chain(jobs, ii) for jobs, ii in LIMITS}
 
+LONG = ("added units", "copies")
+
 
 def chain(between, ii):
     timing = Timing({ACCUMULATOR: 3, ArrayResource.SOURCE: 0})
@@ -26,7 +29,7 @@ def chain(between, ii):
     return place_jobs(chained(between, 6), results, ii, 50.0, timing, 2, (18, 18))
 
 
-@pytest.mark.parametrize("name", PLACED)
+@pytest.mark.parametrize("name", [long(name) if name in LONG else name for name in PLACED])
 def test_the_search_over_all_units_finds_the_same_places(name, monkeypatch):
     array = PLACED[name]()
     monkeypatch.setattr(Vacancies, "_reached", lambda *_: ALL)

@@ -97,7 +97,7 @@ DEVICES = {
 }
 
 
-QUICK = [(18, 1, "xcvu9p-390"), (28, 5, "ecp5-85-95"), (14, 2, "ecp5-85-50")]
+QUICK = [(18, 1, "xcvu9p-390"), (14, 2, "ecp5-85-50")]
 LONG = [case for case in pairwise((14, 18, 28), (1, 2, 5), tuple(DEVICES)) if case not in QUICK]
 
 
@@ -113,7 +113,7 @@ def test_the_toy_under_an_external_force(width, ii, name):
     assert not any(flags[:12])
 
 
-@pytest.mark.parametrize(("width", "ii"), [(18, 1), (28, 2), long(14, 5), long(32, 1)])
+@pytest.mark.parametrize(("width", "ii"), [long(18, 1), (28, 2), long(14, 5), long(32, 1)])
 def test_sines_leave_the_cycle_of_their_last_product(width, ii):
     program = program_of("toy", width, "all")
     bound, usual = (bound_of(program, "xcvu9p", ii, 100.0, goal) for goal in (BEST_LATENCY, None))

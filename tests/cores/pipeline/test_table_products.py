@@ -94,7 +94,7 @@ def test_all_products_can_move_and_take_the_fewest_cycles_that_they_need():
     [
         long({}, 0.6),
         long({"clock_mhz": 390.0}, 0.64),
-        ({"target": "ecp5-85"}, 0.6),
+        long({"target": "ecp5-85"}, 0.6),
         (LIMBS, 0.3),
         long({"clock_mhz": 300.0, "width": 28}, 0.5),
         long({"width": 11}, 1.0),

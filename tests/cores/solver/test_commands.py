@@ -9,6 +9,7 @@ from rbdhw.protocol import GOAL, PLAN
 from rbdhw.rtl.shell import Accelerator
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import solver_problem, with_close_limits
+from tests.support.marks import long
 from tests.support.packet_script import accelerator_of
 from tests.support.simulation import Simulation
 from tests.support.solver_script import Script, planned, problems, simulation
@@ -33,8 +34,9 @@ def test_a_loop_of_solutions_beside_other_tasks():
     script.check(simulation(), pause=0.2, back_pressure=0.3, seed=3)
 
 
-def test_bad_input_is_answered_and_changes_nothing():
-    script, (problem,) = Script(planned().accelerator), problems(1)
+@pytest.mark.parametrize("count", [long(1), 2])
+def test_bad_input_is_answered_and_changes_nothing(count):
+    script, (problem,) = Script(planned(problems=count).accelerator), problems(1)
     goal = goal_words(script.solver, script.solver.goal(problem))
 
     def row(k, **words):
@@ -64,17 +66,17 @@ def test_bad_input_is_answered_and_changes_nothing():
     status, solved = script.solve(problem, 3, follow=0, others={"v[0]": word.highest + 1})
     assert (status[0], solved["solve.solved"][0]) == (OUTSIDE, Solved.NOT_FINITE)
     script.plan()
-    for held in (0, 1):  # that solution has no gains, so the next one holds forces
-        assert script.solve(problem, 1, follow=0)[1]["solve.followed"][0] == held
-    script.check(simulation())
+    for held, iterations in ((0, 1), (1, 0)):  # that solution has no gains, so the next one holds forces
+        assert script.solve(problem, iterations, follow=0)[1]["solve.followed"][0] == held
+    script.check(simulation(problems=count))
 
 
 def test_a_group_of_two_problems():
     script, (first, second) = Script(planned(problems=2).accelerator), problems(2)
-    two = (first, 1), (second, 1)
     script.goal(first)
-    assert tuple(script.group(*two)[0]) == (0, MALFORMED)  # slot 1 has no goal
+    assert tuple(script.group((first, 0), (second, 0))[0]) == (0, MALFORMED)  # slot 1 has no goal
     script.goal(second, 1)
+    two = (first, 1), (second, 1)
     assert tuple(script.group(*two, others={("iterations", 1): 4})[0]) == (0, MALFORMED)
     status, answers = script.group((first, 1, 1), (second, 1), extended=True)
     assert (tuple(status), tuple(answers["solve.followed"])) == ((0, 0), (1, 0))
@@ -121,7 +123,7 @@ def test_groups_of_problems_are_answered_in_order(number):
 
 
 def test_solvers_and_interfaces_that_do_not_belong_together_are_refused():
-    plan = planned()
+    plan = planned(problems=2)
     cores = [core.component(None) for core in plan.cores]
     with pytest.raises(ValueError, match="solver: is None; expected one if the interface has its commands"):
         Accelerator(cores=cores, interface=plan.interface)

@@ -238,7 +238,7 @@ def test_a_solution_that_fails_says_so_and_is_not_followed_without_a_policy(stat
     run(lambda bench: fail(bench, status))
 
 
-@pytest.mark.parametrize(("beyond", "iterations"), [(0, 0), long(0, 1), (1, 1), long(1, 20)])
+@pytest.mark.parametrize(("beyond", "iterations"), [(0, 0), long(0, 1), long(1, 1), long(1, 20)])
 def test_a_state_in_motion_is_followed_from_rest(beyond, iterations):
     """Without an iteration, and from a speed beyond its domain, no trajectory begins with the state."""
     task, goal = posed(0)

@@ -19,6 +19,7 @@ from rbdhw.pipeline import plan_build
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from tests.support.fixed_solvers import fixed_solver, plan_of
+from tests.support.marks import long
 from tests.support.optimal_control import toy
 
 SMALL = "xc7a100t"
@@ -126,7 +127,7 @@ def test_words_enter_a_register_and_forces_arrive_late():
     assert late == ["tau", "tau"]
 
 
-@pytest.mark.parametrize("alphas", [2, 4])
+@pytest.mark.parametrize("alphas", [2, long(4)])
 def test_an_iteration_uses_each_block_in_each_cycle_once_at_most(alphas):
     solver, step = built(alphas=alphas), core().program
     assert solver.energy(100.0) is None  # no estimate for the family

@@ -39,7 +39,7 @@ def legs(_name):
 @pytest.mark.parametrize(
     "options",
     [
-        {"make": toy},
+        long({"make": toy}),
         long({"make": toy, "problems": 2}, minutes=1),
         long({"make": toy, "blocks": 2, "width": 27}, minutes=1),
         long({"make": toy, "number": "float32"}, minutes=1),

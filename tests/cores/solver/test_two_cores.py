@@ -40,12 +40,12 @@ def test_solutions_beside_other_tasks(options):
     slots = range(script.solver.shape.problems)
     for slot in slots:
         script.goal(first, slot)
-    script.group(*[(first, 2)] * len(slots), extended=True)
-    script.others(6, 1)
+    script.group(*[(first, 1)] * len(slots), extended=True)
+    script.others(3, 1)
     script.goal(second)
     script.plans()
-    script.others(6, 2)
-    script.group((second, 3, 1))
+    script.others(3, 2)
+    script.group((second, 1, 1))
     script.plans()
     script.check(Simulation(accelerator_of(plan)), pause=0.2, back_pressure=0.3, seed=3)
 

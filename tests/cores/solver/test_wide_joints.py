@@ -9,7 +9,10 @@ from tests.support.fixed_solvers import solver_problem
 from tests.support.floating_robots import shoulder, two_legs
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
+from tests.support.packet_script import accelerator_of
+from tests.support.simulation import Simulation
 from tests.support.solver_script import Script, planned, simulation
+from tests.support.tracking import tracking
 
 KNOTS = 2
 
@@ -25,19 +28,25 @@ def turned(problem, quaternion):
     return problem | {"q": q}
 
 
+def tracked(_name):
+    return tracking(ball(_name), "b0@0.1:0.2:0.3")
+
+
 def solver_of(make, **options):
     return planned(make=make, knots=KNOTS, ii=16, **options)
 
 
 def test_a_joint_of_three_degrees_of_freedom():
-    model = solver_of(ball).accelerator
+    """There are costs of a frame's position, too."""
+    plan = solver_of(tracked, samples=64)
+    model = plan.accelerator
     script, problem = Script(model), solver_problem(model, KNOTS, 1)
     script.goal(problem)
     _, solved = script.solve(problem, 1)
     assert solved["solve.solved"][0] == Solved.ITERATIONS
-    script.solve(turned(problem, slice(0, 4)), 1, follow=0, extended=True)
+    script.solve(turned(problem, slice(0, 4)), 0, follow=0, extended=True)
     script.plan()
-    script.check(simulation(make=ball, knots=KNOTS, ii=16), pause=0.2, back_pressure=0.3, seed=3)
+    script.check(Simulation(accelerator_of(plan)))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +78,7 @@ def test_the_hardware_solves_as_the_model(make, quaternion, options):
 
 def test_either_sign_of_a_quaternion_is_the_same_orientation():
     """A warm solution follows the plan as well with the other sign of the state that it begins with."""
-    model = solver_of(ball).accelerator
+    model = solver_of(tracked, samples=64).accelerator
     script, problem = Script(model), solver_problem(model, KNOTS, 1)
     answers = []
     for start in (problem, turned(problem, slice(0, 4))):

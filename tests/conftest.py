@@ -124,6 +124,12 @@ def rare_collection():
             gc.freeze()  # pytest collects five times more
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_scanning_of_other_files():
+    """Never scan what the tests of earlier files left: a collection during a test would take seconds."""
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def remembered_commands():
     """Build the parsers of a command line once: that takes most of the time of a refusal."""

@@ -75,7 +75,7 @@ def coefficients(design, shares):
     }
 
 
-@pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
+@pytest.mark.parametrize(("bubbles", "back_pressure"), [long(0.0, 0.0), (0.4, 0.4), long(0.0, 0.95)])
 def test_residuals_in_a_mixed_stream(folder, parts, bubbles, back_pressure):
     """Also with coefficients of any size: some of these residuals exceed their formats."""
     design, rng = read(folder), np.random.default_rng(1)

@@ -145,8 +145,9 @@ def test_a_goal_belongs_to_its_slot(both, alone):
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"iterations": 256}, {"more": 2}, {"more": -1}, {"problem": 0}, {"problem": TOGETHER}),
-        *map(long, ({"iterations": -1}, {"warm": 2}, {"shift": KNOTS}, {"problem": 1}, {"problem": -1})),
+        *({"iterations": 256}, {"more": 2}, {"problem": TOGETHER}),
+        *map(long, ({"iterations": -1}, {"warm": 2}, {"shift": KNOTS}, {"more": -1})),
+        *map(long, ({"problem": 0}, {"problem": 1}, {"problem": -1})),
     ],
     ids=str,
 )

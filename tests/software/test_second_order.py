@@ -60,7 +60,7 @@ def test_kernels_compile(name, functions):
     assert name != "toy" or {kernel.spill_loads for kernel in used.values()} == {0}
 
 
-@pytest.mark.parametrize("engine", ["model", "golden"])
+@pytest.mark.parametrize("engine", ["model", long("golden")])
 def test_from_python(folder, engine):
     accelerator = rbdhw.load(folder, engine)
     design = read(folder)

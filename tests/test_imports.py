@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -175,6 +176,7 @@ def within(name: str, folder: str) -> bool:
     return folder == "*" or name == folder or name.startswith(folder + ".")
 
 
+@cache
 def imports(source: str, package: str) -> list[str]:
     """Return the full dotted names that ``source``, a module of the dotted ``package``, imports."""
     names = []

@@ -122,7 +122,7 @@ class TestChosen:
         ("options", "ii", "why"),
         [
             long({"ii": 5}, 5, "asked for"),
-            ({"ii": 10, "core": "array"}, 10, "asked for"),
+            long({"ii": 10, "core": "array"}, 10, "asked for"),
             long({"ii": 7, "fit": 0.9}, 7, "asked for"),
             ({"fit": 0.07, "pacing": Pacing(link=False)}, 3, "the fewest that fit 7% of ecp5-85"),
         ],

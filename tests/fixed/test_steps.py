@@ -13,6 +13,7 @@ from rbdhw.fixed.step_program import UnrolledProgram, constant_integer
 from rbdhw.graph.sweeps import Constant, Sweep, run
 from tests.support.builds import random_words
 from tests.support.chains import KINDS, chain, program_of
+from tests.support.marks import long
 
 
 def by_steps(program: UnrolledProgram, words: dict[str, Integers]) -> dict[str, Integers]:
@@ -40,7 +41,7 @@ def by_steps(program: UnrolledProgram, words: dict[str, Integers]) -> dict[str, 
     return run(replace(steps.sweeps, sources=sources), words, step)
 
 
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("kinds", [kinds if kinds == "mixed" else long(kinds) for kinds in KINDS])
 def test_the_program_repeats_the_step(kinds: str) -> None:
     program = program_of(chain(5, kinds))
     words = random_words(program, 50, seed=1)

@@ -61,6 +61,7 @@ def test_the_wheel_holds_the_package_alone(built):
     assert names == {name for name in tracked() if name.startswith("rbdhw/")}
 
 
+@pytest.mark.verify
 def test_the_wheel_works_from_another_folder(built, tmp_path):
     """Installed without the repository, with the packages that are installed here."""
     venv.create(tmp_path / "env", with_pip=False)

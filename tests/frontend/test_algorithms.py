@@ -46,7 +46,7 @@ def test_the_cheapest_of_each_step_is_taken():
 
 
 def test_the_soonest_answer_is_worth_more_operations():
-    robot = regroup_inertias(align_axes(load_urdf(path("iiwa14"))))
+    robot = regroup_inertias(align_axes(mechanism([JointKind.REVOLUTE] * 4, (BASE, 0, 1, 2), seed=1)))
     fewest, soonest = (choose(robot, ("fd",), (), DELAY, {}, soonest=soonest) for soonest in (False, True))
     assert set(soonest.costs["products"]) - set(fewest.costs["products"]) == {*FOR_SOONEST}
     assert soonest.algorithms.products == "triangular"

@@ -33,7 +33,7 @@ from tests.support.graph_results import (
     prepared,
     results,
 )
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 from tests.support.mechanisms import mechanism
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
@@ -53,7 +53,11 @@ def hyq():
 
 
 @pytest.mark.parametrize(
-    ("function", "axes"), [*product(("cfd", "impulse", "cinertia"), FRAME_AXES), ("dcfd", "local")]
+    ("function", "axes"),
+    quick_among(
+        [*product(("cfd", "impulse", "cinertia"), FRAME_AXES), ("dcfd", "local")],
+        *(("cfd", "local"), ("impulse", "world"), ("cinertia", "local"), ("dcfd", "local")),
+    ),
 )
 @settings(max_examples=10)
 @given(robots(max_bodies=6, kinds=KINDS), st.integers(1, 3))

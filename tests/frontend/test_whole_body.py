@@ -55,7 +55,7 @@ def test_a_mimic_and_functions_that_share_its_bodies():
         ("energy", "iiwa14", "fixed", 134, 134),
         long("centroidal", "iiwa14", "fixed", 279, 500),
         long("centroidal", "hyq", "floating", 693, 1184),
-        ("dcentroidal", "iiwa14", "fixed", 1131, 1215),
+        long("dcentroidal", "iiwa14", "fixed", 1131, 1215),
         long("dcentroidal", "hyq", "floating", 2890, 3113),
     ],
 )

@@ -135,6 +135,7 @@ def test_every_function_of_other_robots(name):
     assert_results_are_golden(graph, robot, states, ALL)
 
 
+@pytest.mark.verify
 @settings(max_examples=8)
 @given(robots(max_bodies=4), st.sampled_from(CHOICES), st.sets(st.sampled_from(ALL), min_size=1))
 def test_any_subset_of_the_functions_of_any_robot(source, algorithms, chosen):

@@ -141,7 +141,7 @@ def test_every_kind_of_joint(kind):
     check(mechanism([JointKind.REVOLUTE, kind, JointKind.REVOLUTE], [-1, 0, 1], seed=3))
 
 
-@pytest.mark.parametrize(("name", "floating"), [long("iiwa14", False), ("hyq", True)])
+@pytest.mark.parametrize(("name", "floating"), [long("iiwa14", False), long("hyq", True)])
 def test_bundled_robots(name, floating):
     robot = load_urdf(path(name))
     check(robot.with_floating_base() if floating else robot, tasks=1)

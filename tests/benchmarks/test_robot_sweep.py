@@ -1,5 +1,6 @@
 """A sweep: passing, failing and refused robots and remarks, in tables and exit statuses."""
 
+import gc
 import json
 import shutil
 from dataclasses import replace
@@ -13,7 +14,6 @@ from benchmarks.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks
 from rbdhw.cli.process import FOUND_WRONG
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
 from rbdhw.protocol import DEFAULT_FUNCTIONS
-from rbdhw.runtime.garbage_collector import seldom_collect
 from tests.support.example_robots import EXAMPLES
 
 LIMIT = '<limit lower="-2.5" upper="2.5" velocity="8" effort="15"/>'
@@ -65,7 +65,8 @@ def in_this_process(work, jobs, *, told, **_rest):
 def swept(folder: Path) -> tuple[Sweep, list[str]]:
     """Sweep the folder; return the result and its progress."""
     texts: list[str] = []
-    with pytest.MonkeyPatch.context() as patch, seldom_collect():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(robot_sweep, "SELDOM", gc.get_threshold())
         patch.setattr(robot_sweep, "execute", in_this_process)
         patch.setattr(robot_check, "DRAWS", FEW)
         return sweep(folder, texts.append, jobs=1), texts

@@ -72,6 +72,7 @@ def test_long_chains_and_many_branches(way):
     assert_golden(mechanism([JointKind.REVOLUTE] * 32, branches, seed=4), way)
 
 
+@pytest.mark.verify
 def test_the_path_grows_with_the_logarithm_and_the_work_with_the_links():
     costs = [
         cost_of(trace(prepared(chain(n)), ("fd",), (), Algorithms(forward="reduced")), DELAY) for n in (8, 16)

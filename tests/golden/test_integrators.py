@@ -130,7 +130,14 @@ def check(robot: Robot, seed: int = 0, tasks: int = 3) -> None:
                 np.testing.assert_allclose(both, exact, rtol=0, atol=1e-9 * np.abs(exact).max())
 
 
-LONG = (JointKind.CYLINDRICAL, JointKind.TRANSLATION, JointKind.REVOLUTE, JointKind.PRISMATIC)
+LONG = (
+    JointKind.CYLINDRICAL,
+    JointKind.TRANSLATION,
+    JointKind.UNIVERSAL,
+    JointKind.REVOLUTE,
+    JointKind.CONTINUOUS,
+    JointKind.PRISMATIC,
+)
 """Joints that others resemble."""
 
 

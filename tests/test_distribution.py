@@ -34,39 +34,51 @@ def copied(source):
     return source
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """Return the wheel and the source distribution of a copy of the repository."""
-    folder = tmp_path_factory.mktemp("distribution")
+def build(folder, *kinds):
+    """Return the distributions of these kinds of a copy of the repository."""
     source = copied(folder / "source")
     uv = Path(sys.executable).with_name("uv")
     command = [uv, "build", "--offline", "--no-build-isolation", "--python", sys.executable, "-o", folder]
-    subprocess.run([*command, source], check=True, capture_output=True)
-    (wheel,), (archive,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    return wheel, archive
+    subprocess.run([*command, *kinds, source], check=True, capture_output=True)
+    return [file for file in folder.iterdir() if file.name.endswith((".whl", ".tar.gz"))]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the wheel."""
+    (wheel,) = build(tmp_path_factory.mktemp("wheel"), "--wheel")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """Return the source distribution."""
+    (archive,) = build(tmp_path_factory.mktemp("archive"), "--sdist")
+    return archive
 
 
 @pytest.mark.verify
-def test_the_source_distribution_has_every_file(built):
+def test_the_source_distribution_has_every_file(archive):
     """Without links at the top the package is complete, too."""
-    with tarfile.open(built[1]) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
     left_out = {name for name in tracked() - names - LINKS if not name.startswith(".git")}
     assert left_out == {"MANIFEST.in"} - names
 
 
-def test_the_wheel_holds_the_package_alone(built):
-    with zipfile.ZipFile(built[0]) as archive:
+def test_the_wheel_holds_the_package_alone(wheel):
+    with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert names == {name for name in tracked() if name.startswith("rbdhw/")}
 
 
-def test_the_wheel_works_from_another_folder(built, tmp_path):
+@pytest.mark.verify
+def test_the_wheel_works_from_another_folder(wheel, tmp_path):
     """Installed without the repository, with the packages that are installed here."""
     venv.create(tmp_path / "env", with_pip=False)
     python = tmp_path / "env" / "bin" / "python"
     uv = Path(sys.executable).with_name("uv")
-    install = [uv, "pip", "install", "--offline", "--no-deps", "--python", python, built[0]]
+    install = [uv, "pip", "install", "--offline", "--no-deps", "--python", python, wheel]
     subprocess.run(install, check=True, capture_output=True)
     others = next(path for path in sys.path if path.endswith("site-packages"))
     done = subprocess.run(

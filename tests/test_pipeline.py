@@ -279,8 +279,9 @@ class TestAllFunctions:
     @pytest.mark.parametrize(
         ("name", "chosen"),
         [
-            ("iiwa14", ("id",)),
-            ("iiwa14", ("m", "minv")),
+            long("iiwa14", ("id",)),
+            ("toy", ("m", "minv")),
+            long("iiwa14", ("m", "minv")),
             ("toy", ("fd", "did")),
             long("iiwa14", ("fd", "did")),
             long("iiwa14", ("dfd",)),
@@ -312,7 +313,7 @@ class TestLimbs:
         assert limbs["costs"]["on"]["multipliers"] == facts["multipliers"]
         assert list(limbs["costs"]) == ["on", "off"]
 
-    @pytest.mark.parametrize(("share", "ii"), [("off", 4), ("auto", 5), ("auto", 1)])
+    @pytest.mark.parametrize(("share", "ii"), [long("off", 4), ("auto", 5), long("auto", 1)])
     def test_legs_do_not_share_otherwise(self, share, ii):
         options = BuildOptions(ii=ii, width=18, samples=64, share_limbs=share)
         plan = make_plan(load_urdf(path("hyq")), options)

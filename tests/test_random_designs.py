@@ -28,7 +28,7 @@ def tree(seed: int, bodies: int):
 @pytest.mark.parametrize(
     ("seed", "bodies", "options"),
     [
-        (0, 3, BuildOptions(DEFAULT_FUNCTIONS, ii=8, width=27, samples=64)),
+        long(0, 3, BuildOptions(DEFAULT_FUNCTIONS, ii=8, width=27, samples=64)),
         (1, 3, BuildOptions(("id", "minv"), ii=8, width=27, samples=64, number="float32")),
         (2, 3, BuildOptions(("id", "dfd"), ii=16, width=18, samples=64, core="array", fext="all")),
         (3, 3, BuildOptions(("fd", "did"), ii=3, width=18, samples=64, data_width=64)),

@@ -33,6 +33,7 @@ print(toy.verilog, json.dumps(toy.manifest))
 """
 
 
+@pytest.mark.verify
 def test_the_same_inputs_give_the_same_bytes():
     again = generate(path("toy"), OPTIONS)
     assert again.verilog == toy().verilog

@@ -6,6 +6,7 @@ from benchmarks.pictures import LABELS, SERIES, draw_beside, draw_latency, draw_
 from benchmarks.second_order import ERROR
 
 
+@pytest.mark.verify
 def test_equal_rows_give_equal_pictures(tmp_path):
     rows = [
         {"function": function}

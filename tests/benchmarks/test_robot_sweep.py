@@ -1,12 +1,15 @@
 """A sweep: passing, failing and refused robots and remarks, in tables and exit statuses."""
 
+import gc
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.robot_check import Evaluated
+from benchmarks import robot_check, robot_sweep
+from benchmarks.robot_check import DRAWS, Evaluated
 from benchmarks.robot_sweep import HEADINGS, File, Row, Sweep, markdown, remarks_of, sweep
 from rbdhw.cli.process import FOUND_WRONG
 from rbdhw.fixed.figures import ErrorFigures, FunctionErrors, ResultErrors
@@ -29,6 +32,8 @@ def errors(*figures) -> FunctionErrors:
     return FunctionErrors({"tau": ResultErrors(entry, {"box": entry})})
 
 
+FEW = replace(DRAWS, ranging=256, held_out=128, chunk=128, probed=128)
+
 GOOD = errors(1e-6, 1e-5, 100, 1)
 
 
@@ -48,11 +53,23 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
+def in_this_process(work, jobs, *, told, **_rest):
+    results = {}
+    for name, job in jobs.items():
+        results[name] = work(job)
+        told(name, results[name], len(results))
+    return results
+
+
 @pytest.fixture(scope="module")
 def swept(folder: Path) -> tuple[Sweep, list[str]]:
     """Sweep the folder; return the result and its progress."""
     texts: list[str] = []
-    return sweep(folder, texts.append, jobs=1), texts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(robot_sweep, "SELDOM", gc.get_threshold())
+        patch.setattr(robot_sweep, "execute", in_this_process)
+        patch.setattr(robot_check, "DRAWS", FEW)
+        return sweep(folder, texts.append, jobs=1), texts
 
 
 def test_every_robot_passes_on_both_bases_and_an_empty_one_floats(swept):

@@ -15,6 +15,7 @@ from benchmarks.second_times import (
 )
 from rbdhw import golden
 from rbdhw.robot.urdf import load_urdf
+from tests.support.marks import long
 
 POWERS = {"id": 1, "fd": 1.5, "did": 2, "sid, by columns": 2.5}
 
@@ -48,7 +49,7 @@ def quick(monkeypatch):
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(("function", "derivatives"), [("id", "did"), ("fd", "dfd")])
+@pytest.mark.parametrize(("function", "derivatives"), [("id", "did"), long("fd", "dfd")])
 def test_the_complex_step_is_golden(function, derivatives):
     robot = binary_tree(3)
     slopes = by_complex_step(software_of_links(robot, function), function).results["slopes"]

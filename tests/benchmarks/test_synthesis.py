@@ -71,6 +71,7 @@ def test_only_what_is_asked_for_is_measured_again(monkeypatch):
     assert after[SMALL].measured == Resources(**COUNTS)
 
 
+@pytest.mark.verify
 def test_a_generated_design_is_the_hardware_of_its_subject(monkeypatch):
     """The comment above the modules does not identify a design; the text of its modules does."""
     monkeypatch.setattr(synthesis, "_count_cells", lambda *_: Resources(**COUNTS))

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import timing
 from benchmarks.timing import FEW, ROUNDS, TimedLibrary
 from rbdhw.software.arrays import Array
+from tests.support.marks import long
 
 SOURCE = """
 #include <stddef.h>
@@ -63,7 +64,7 @@ def test_threads_are_created_for_each_call():
     np.testing.assert_array_equal(tau[:, 0], [3.0, 0.0, 0.0, 27.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("threads", [long(False), True])
 def test_more_work_takes_longer(monkeypatch, threads):
     monkeypatch.setattr(timing, "ROUND_SECONDS", 0.004)
     source = SOURCE.replace("calls++,", "for (volatile size_t k = 0; k < 1000 * tasks; k++); calls++,")

@@ -68,7 +68,8 @@ def test_info_as_tables(rbdhw):
     ("robot", "base", "counted"),
     [
         ("toy", "fixed", "toy: 2 joints, depth 2"),
-        ("hyq", "floating", "hyq: 12 joints and a floating base, 18 degrees of freedom, depth 4"),
+        ("toy", "floating", "toy: 2 joints and a floating base, 8 degrees of freedom, depth 3"),
+        long("hyq", "floating", "hyq: 12 joints and a floating base, 18 degrees of freedom, depth 4"),
         ("toy", "given", "toy: 2 joints, depth 2"),
         long("tiago", "fixed", "tiago: 12 joints, 14 degrees of freedom, depth 10"),
     ],

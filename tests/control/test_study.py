@@ -26,6 +26,7 @@ from rbdhw.robot.elementary import elementary
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
+from rbdhw.runtime import executor
 from tests.support.few_samples import few_samples
 from tests.support.marks import long
 
@@ -155,7 +156,8 @@ def test_no_candidate_can_be_built(tmp_path, monkeypatch):
         package.study(path("toy"), tmp_path / "study", widths=[18])
 
 
-def test_the_command_and_its_section_of_the_report(tmp_path, rbdhw):
+def test_the_command_and_its_section_of_the_report(tmp_path, rbdhw, monkeypatch):
+    monkeypatch.setattr(executor, "_run_in_processes", one_by_one)
     design = package.generate(path("toy"), tmp_path / "toy", target="c", functions="step").folder
     folder = tmp_path / "study"
     arguments = "--formats", "Q10.20", "--seconds", "0.1", "--workers", "1", "--task", "track"
@@ -198,6 +200,12 @@ def test_loops_of_ones_own(tmp_path, monkeypatch, example, options):
     assert study["narrowest"] == "20 bits"
     assert study["unit"] == ""
     assert str(study)
+
+
+def one_by_one(work, jobs, _warn, _workers):
+    """The executor's work, without processes."""
+    for name, job in jobs.items():
+        yield name, work(job), None
 
 
 def in_this_process(work, jobs, **_rest):

@@ -22,7 +22,7 @@ TOGETHER = (README, TUTORIAL)
 SIMULATED = (ROOT / "docs" / "driver.md",)
 """The pages whose examples simulate the Verilog."""
 
-LONG = ("rollout", "solver", "whole-body")
+LONG = ("accuracy", "mppi", "rollout", "second-order", "solver", "whole-body")
 
 ALONE = [
     page

@@ -17,7 +17,7 @@ def quick_compilation(monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["c", long("golden"), long("model")])
-@pytest.mark.parametrize("task", ["eight", "reach"])
+@pytest.mark.parametrize("task", [long("eight"), "reach"])
 @pytest.mark.usefixtures("without_verilog")
 def test_the_tip_follows_its_goals(example, task, engine):
     options = "--seconds", "1", "--knots", "10", "--engine", engine

@@ -149,7 +149,7 @@ def lower_robot(limbs: int, trunk: bool, width: int = 18):
     return model, graph, twins, lower(graph, sizes, graph_ranges(model.source, domain, ()), widths, twins)
 
 
-@pytest.mark.parametrize(("limbs", "width"), [(2, 14), (4, 18), (2, 27), long(4, 14), long(4, 27)])
+@pytest.mark.parametrize(("limbs", "width"), [(2, 14), long(4, 18), (2, 27), long(4, 14), long(4, 27)])
 def test_operations_of_twins_differ_in_constants_and_signs_alone(limbs, width):
     _, graph, twins, program = lower_robot(limbs, False, width)
     for group in twins.groups:

@@ -59,6 +59,7 @@ def test_every_value_of_larger_robots(robot, width):
     assert_equal_to_reference(program, random_words(program, 8, seed=1), 8)
 
 
+@pytest.mark.verify
 @given(robots(max_bodies=4, kinds=ALL_KINDS, mimics=True), st.sampled_from((8, 18, 28, 32)), st.booleans())
 @settings(max_examples=5)
 def test_every_value_of_random_robots(robot, width, with_fext):

@@ -65,7 +65,7 @@ class Bench:
 @pytest.mark.parametrize(
     "ratios", [{"id": 16.0, "fd": 16.0}, {"id": 3.0, "fd": 50.0}, {"id": 200.0, "fd": 2.0}]
 )
-@pytest.mark.parametrize("budget", [1e-1, 1e-3, long(1e-2), long(1e-4), 1e-5, long(1e-6)])
+@pytest.mark.parametrize("budget", [long(1e-1), 1e-3, long(1e-2), long(1e-4), 1e-5, long(1e-6)])
 def test_a_budget_is_met_and_not_by_far(ratios, budget):
     bench = Bench(ratios)
     choice = bench.search.cheapest(budget, WIDTHS)

@@ -10,6 +10,7 @@ import pytest
 from rbdhw.fixed.format import Format
 from rbdhw.fixed.program import Word
 from rbdhw.fixed.single_precision import bound_as_singles, check_singles, from_singles, to_singles
+from tests.support.marks import long
 
 
 def singles_of(*values):
@@ -26,7 +27,7 @@ def some_singles(seed, count=3_000):
     return np.concatenate([singles, halves.view(np.uint32)])
 
 
-@pytest.mark.parametrize("binary_point", [-4, 0, 1, 20, 31, 60])
+@pytest.mark.parametrize("binary_point", [-4, long(0), 1, long(20), 31, 60])
 @pytest.mark.parametrize("wraps", [False, True])
 def test_from_singles_is_exact_rounding(binary_point, wraps):
     field = Format(32, binary_point)

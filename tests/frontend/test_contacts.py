@@ -33,7 +33,7 @@ from tests.support.graph_results import (
     prepared,
     results,
 )
-from tests.support.marks import long
+from tests.support.marks import long, quick_among
 from tests.support.mechanisms import mechanism
 from tests.support.strategies import ALL_KINDS, random_states, robots
 
@@ -41,8 +41,8 @@ FEET = tuple((f"{leg}_lowerleg@0.346:0:0", "point") for leg in ("lf", "lh", "rf"
 
 TOUCHING = tuple(function for function, entry in FUNCTIONS.items() if entry.touches)
 
-LONG = ("world-dcfd", "world-dcstep", "world-cstep", "local-cfd", "local-impulse")
-"""Axes and functions of graphs that take long, or that others resemble."""
+QUICK = ("world-cfd", "local-dcfd")
+"""Axes and functions of graphs that others resemble."""
 
 KINDS = tuple(kind for kind in ALL_KINDS if kind is not JointKind.UNIVERSAL)
 """Pinocchio's constrained dynamics take every motion subspace for constant in its body."""
@@ -53,7 +53,11 @@ def hyq():
 
 
 @pytest.mark.parametrize(
-    ("function", "axes"), [*product(("cfd", "impulse", "cinertia"), FRAME_AXES), ("dcfd", "local")]
+    ("function", "axes"),
+    quick_among(
+        [*product(("cfd", "impulse", "cinertia"), FRAME_AXES), ("dcfd", "local")],
+        *(("cfd", "local"), ("impulse", "world"), ("cinertia", "local"), ("dcfd", "local")),
+    ),
 )
 @settings(max_examples=10)
 @given(robots(max_bodies=6, kinds=KINDS), st.integers(1, 3))
@@ -130,7 +134,7 @@ def test_derivatives_by_damping_and_gains_are_pinocchios_differences(axes):
 @pytest.mark.parametrize(
     ("function", "axes"),
     [
-        long(function, axes) if f"{axes}-{function}" in LONG else (function, axes)
+        (function, axes) if f"{axes}-{function}" in QUICK else long(function, axes)
         for axes in FRAME_AXES
         for function in TOUCHING
     ],
@@ -145,7 +149,7 @@ def test_graphs_are_golden(function, axes, robot, count, base_given):
     ("function", "base", "algorithms"),
     [
         (function, base, algorithms)
-        if k % 6 == i and function not in ("cstep", "dcfd", "dcstep")
+        if k % 6 == i and function == "impulse"
         else long(function, base, algorithms)
         for k, function in enumerate(TOUCHING)
         for i, (base, algorithms) in enumerate(
@@ -238,7 +242,9 @@ def test_a_point_that_no_joint_moves_is_refused():
     check_contacts(choose_contacts(robot, [("iiwa_link_1", "surface"), ("iiwa_link_7", "point")]))
 
 
-@pytest.mark.parametrize("function", TOUCHING)
+@pytest.mark.parametrize(
+    "function", [long(function) if function in ("dcfd", "dcstep") else function for function in TOUCHING]
+)
 def test_tasks_bring_damping_and_gains(function):
     robot = with_contacts(mechanism([JointKind.REVOLUTE] * 3, [BASE, 0, 1], seed=1), 2, "world")
     robot = replace(robot, contacts=replace(robot.contacts, by_task=True))

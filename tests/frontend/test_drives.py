@@ -9,7 +9,6 @@ from rbdhw.frontend.algorithms import choose
 from rbdhw.frontend.alternatives import Algorithms
 from rbdhw.frontend.build_graph import DEFAULT_DELAYS, operation_delay, prepare
 from rbdhw.frontend.functions import trace
-from rbdhw.options.algorithms import ALGORITHMS
 from rbdhw.robot.frames import align_axes
 from rbdhw.robot.model import BASE, JointKind, Robot
 from tests.support.graph_results import assert_graph_is_golden
@@ -42,7 +41,7 @@ def test_every_algorithm(algorithms: Algorithms) -> None:
     assert_graph_is_golden(plain(), 6, algorithms)
 
 
-@pytest.mark.parametrize("second", ALGORITHMS["second"])
+@pytest.mark.parametrize("second", ["columns", long("differentiated")])
 def test_second_derivatives_and_steps(second: str) -> None:
     functions = ("sid", "sfd", "hid", "hfd", "dstep", "rk4")
     assert_graph_is_golden(plain(), 7, Algorithms(second=second), functions, within=1e-8)

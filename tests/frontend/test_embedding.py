@@ -129,6 +129,7 @@ def _full(single: Robot, q: np.ndarray) -> np.ndarray:
     return np.concatenate(columns, axis=1)
 
 
+@pytest.mark.verify
 @given(st.integers(0, 999))
 def test_forces_beside_a_contact_do_what_mimics_do(seed):
     """A point of the coupler touches the world; forces hold one of both robots together, too."""

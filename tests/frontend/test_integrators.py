@@ -39,7 +39,13 @@ def assert_golden(robot: Robot, functions: tuple[str, ...] = STEPS, seed: int = 
     assert_results_are_golden(graph, robot, arrays, functions, TOLERANCE)
 
 
-OTHERS = (JointKind.FLOATING, JointKind.REVOLUTE, JointKind.PRISMATIC)
+OTHERS = (
+    JointKind.FLOATING,
+    JointKind.SPHERICAL,
+    JointKind.REVOLUTE,
+    JointKind.CONTINUOUS,
+    JointKind.PRISMATIC,
+)
 """Joints that other tests of steps have, as well."""
 
 
@@ -48,7 +54,7 @@ def test_every_kind_of_joint(kind):
     assert_golden(mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=3), ("dstep", "drk4"))
 
 
-@pytest.mark.parametrize("products", ["dense", "solves"])
+@pytest.mark.parametrize("products", [long("dense"), "solves"])
 def test_a_base_that_each_task_may_hold(products):
     robot = mechanism([JointKind.REVOLUTE], [-1], seed=6).with_floating_base()
     assert_golden(replace(robot, base_chosen=True), ("step", "dstep"), products=products)

@@ -54,7 +54,7 @@ def assert_golden(robot: Robot, functions: tuple[str, ...], algorithms: Algorith
 
 
 @pytest.mark.parametrize(
-    ("links", "free"), [(["iiwa_link_7"], True), (["iiwa_link_3", "iiwa_link_6"], False)]
+    ("links", "free"), [long(["iiwa_link_7"], True), (["iiwa_link_3", "iiwa_link_6"], False)]
 )
 def test_links_of_an_arm(links: list[str], free: bool) -> None:
     robot = load_inertias(load_urdf(path("iiwa14")), links)

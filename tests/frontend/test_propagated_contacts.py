@@ -119,6 +119,7 @@ def atlas() -> Robot:
     return prepared(load_mounted(path("atlas"), Mounting("floating", contacts=feet, contact_axes="local")))
 
 
+@pytest.mark.verify
 def test_atlas_takes_fewer_products():
     """Rows of the factors grow with the square of a leg's joints, propagated ones with their number."""
     robot, ways = atlas(), (Algorithms("shared", products="solves"), replace(PROPAGATED, axes="shared"))

@@ -74,12 +74,12 @@ def test_base_and_gravity_given_with_the_task(second: str) -> None:
 
 
 QUICK = {
-    (JointKind.SPHERICAL, JointKind.HELICAL): "columns",
     (JointKind.FLOATING,): "columns",
     (JointKind.PLANAR, JointKind.CONTINUOUS): "differentiated",
 }
 CHAINS = (
     *QUICK,
+    (JointKind.SPHERICAL, JointKind.HELICAL),
     (JointKind.REVOLUTE, JointKind.SPHERICAL, JointKind.HELICAL),
     (JointKind.FLOATING, JointKind.PRISMATIC),
     (JointKind.PLANAR, JointKind.UNIVERSAL),
@@ -166,7 +166,7 @@ def test_symbols_need_joints_of_one_freedom_on_a_fixed_base() -> None:
     assert not algorithms.possible_for(replace(prepared(load_urdf(path("toy"))), base_given=True))
 
 
-@pytest.mark.parametrize("others", [("id", "dfd"), long(("did", "difd")), ("fd", "m", "minv")])
+@pytest.mark.parametrize("others", [long(("id", "dfd")), long(("did", "difd")), ("fd", "m", "minv")])
 def test_beside_functions_of_first_order(others: tuple[str, ...]) -> None:
     robot = mechanism([JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE], (-1, 0, 0), seed=7)
     assert_golden(robot, (*others, *SECOND), 3, Algorithms())
@@ -201,9 +201,9 @@ def test_the_last_link_turns_without_effect_on_the_others() -> None:
     assert not [name for name in names if name.array in ("H_qq", "H_qv") and name.index[0] == 6]
 
 
-@pytest.mark.parametrize("function", ["sid", long("hid")])
-def test_the_words_do_not_depend_on_the_algorithm(function: str) -> None:
-    robot = prepared(load_urdf(path("hyq")))
+@pytest.mark.parametrize(("name", "function"), [("toy", "sid"), long("hyq", "sid"), long("hyq", "hid")])
+def test_the_words_do_not_depend_on_the_algorithm(name: str, function: str) -> None:
+    robot = prepared(load_urdf(path(name)))
     one, other = (
         trace(robot, (function,), algorithms=Algorithms(second=second)).outputs
         for second in ALGORITHMS["second"]
@@ -232,12 +232,7 @@ MOST = {
 
 @pytest.mark.parametrize(
     ("name", "function"),
-    [
-        long(*case)
-        if case in (("iiwa14", "hfd"), ("iiwa14", "sid"), ("hyq", "sid"), ("hyq", "sfd"))
-        else case
-        for case in MOST
-    ],
+    [case if case == ("hyq", "hid") else long(*case) for case in MOST],
 )
 def test_multiplications(name: str, function: str) -> None:
     for second, most in zip(ALGORITHMS["second"], MOST[name, function], strict=True):

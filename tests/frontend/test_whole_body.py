@@ -30,7 +30,7 @@ REVOLUTE, PLANAR = (K.REVOLUTE, K.PRISMATIC, K.SPHERICAL), (K.PLANAR, K.HELICAL,
     ("kinds", "base"),
     quick_among(
         product((REVOLUTE, PLANAR), ("fixed", "floating", "given")),
-        *((REVOLUTE, "floating"), (PLANAR, "given"), (PLANAR, "fixed")),
+        *((REVOLUTE, "floating"), (PLANAR, "given")),
     ),
 )
 def test_every_joint_on_every_base(kinds, base):
@@ -53,9 +53,9 @@ def test_a_mimic_and_functions_that_share_its_bodies():
         ("bias", "iiwa14", "fixed", 192, 192),
         long("com", "hyq", "floating", 306, 491),
         ("energy", "iiwa14", "fixed", 134, 134),
-        ("centroidal", "iiwa14", "fixed", 279, 500),
+        long("centroidal", "iiwa14", "fixed", 279, 500),
         long("centroidal", "hyq", "floating", 693, 1184),
-        ("dcentroidal", "iiwa14", "fixed", 1131, 1215),
+        long("dcentroidal", "iiwa14", "fixed", 1131, 1215),
         long("dcentroidal", "hyq", "floating", 2890, 3113),
     ],
 )

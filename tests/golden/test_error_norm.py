@@ -18,6 +18,7 @@ from rbdhw.protocol import FUNCTIONS
 from rbdhw.robot.link_frames import choose_contacts, choose_spheres
 from rbdhw.robot.model import Contacts, JointKind
 from rbdhw.robots import path
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.references import references
 from tests.support.tracking import tracking
@@ -106,7 +107,7 @@ def narrow():
     return generate(path("toy"), options)
 
 
-@pytest.mark.parametrize("function", ["id", "fd", "did", "dfd"])
+@pytest.mark.parametrize("function", [long("id"), "fd", "did", long("dfd")])
 def test_the_manifests_median_is_that_of_the_difference_from_pinocchio(narrow, function):
     """The tasks differ from the manifest's, so medians over a thousand tasks differ by a tenth."""
     tasks = 4 * SAMPLES

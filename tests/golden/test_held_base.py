@@ -78,7 +78,7 @@ def test_a_base_that_is_held_moves_as_a_given_one(robot, fixed, states, function
 @pytest.mark.parametrize(
     "function",
     [
-        long(function) if function == "drk4" else function
+        long(function) if function in ("drk4", "dcstep") else function
         for function in functions_with(lambda entry: entry.integrates)
     ],
 )

@@ -130,7 +130,14 @@ def check(robot: Robot, seed: int = 0, tasks: int = 3) -> None:
                 np.testing.assert_allclose(both, exact, rtol=0, atol=1e-9 * np.abs(exact).max())
 
 
-LONG = (JointKind.CYLINDRICAL, JointKind.TRANSLATION, JointKind.REVOLUTE, JointKind.PRISMATIC)
+LONG = (
+    JointKind.CYLINDRICAL,
+    JointKind.TRANSLATION,
+    JointKind.UNIVERSAL,
+    JointKind.REVOLUTE,
+    JointKind.CONTINUOUS,
+    JointKind.PRISMATIC,
+)
 """Joints that others resemble."""
 
 
@@ -141,7 +148,7 @@ def test_every_kind_of_joint(kind):
     check(mechanism([JointKind.REVOLUTE, kind, JointKind.REVOLUTE], [-1, 0, 1], seed=3))
 
 
-@pytest.mark.parametrize(("name", "floating"), [long("iiwa14", False), ("hyq", True)])
+@pytest.mark.parametrize(("name", "floating"), [long("iiwa14", False), long("hyq", True)])
 def test_bundled_robots(name, floating):
     robot = load_urdf(path(name))
     check(robot.with_floating_base() if floating else robot, tasks=1)

@@ -107,7 +107,7 @@ def test_a_linear_problem_is_solved_by_one_iteration():
     np.testing.assert_allclose(before - result["decrease"], result["cost"], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("seed", "momentum"), [long(0, False), (1, False), long(2, False), (3, True)])
+@pytest.mark.parametrize(("seed", "momentum"), [long(0, False), (1, False), long(2, False), long(3, True)])
 def test_the_optimum_of_an_arm_is_stationary(seed, momentum):
     robot = toy()
     problem = random_problem(robot, KNOTS, seed, momentum=momentum)

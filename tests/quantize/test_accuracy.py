@@ -172,7 +172,7 @@ def iiwa(functions):
 
 @pytest.mark.parametrize(
     ("function", "functions"),
-    [("id", ("id",)), *(long(function, ("id", "fd", "dfd")) for function in ("id", "fd", "dfd"))],
+    [long("id", ("id",)), *(long(function, ("id", "fd", "dfd")) for function in ("id", "fd", "dfd"))],
 )
 def test_the_default_budget_holds_where_robots_move(function, functions):
     """The tasks are rest, the zero pose, elbow poses, and uniform motions with |v| <= 3 and |a| <= 4."""

@@ -163,7 +163,7 @@ def check(robot, functions, width, tasks, steps, mixed=0, seed=0):
 
 CASES = [
     ("toy", "fixed", ("id", "m", "did", "gravity", "bias", "com"), 12, 1024, 4, 20_000),
-    ("iiwa14", "fixed", ("m",), 18, 512, 2, 0),
+    long("iiwa14", "fixed", ("m",), 18, 512, 2, 0),
 ]
 ALL = ("id", "m", "did", "kin", "gravity", "bias", "com")
 BUNDLED = [("toy", "fixed"), ("iiwa14", "fixed"), ("spot_arm", "fixed"), ("tiago", "fixed")]
@@ -182,6 +182,7 @@ def test_no_task_errs_more_than_is_proven(name, base, functions, width, tasks, s
     assert min(spreads.values()) > 1e-3, spreads
 
 
+@pytest.mark.verify
 @settings(max_examples=2)
 @given(robot=robots(max_bodies=5))
 def test_no_task_of_a_random_robot_errs_more_than_is_proven(robot):
@@ -215,7 +216,7 @@ def test_the_norm_has_every_element_of_a_symmetric_matrix():
     assert proven.node > 0
 
 
-@pytest.mark.usefixtures("only_heading")
+@pytest.mark.usefixtures("few_samples", "only_heading")
 def test_a_budget_is_met_by_proof(tmp_path):
     options = {"functions": "id,m", "ii": 4, "max_error": 1e-3}
     measured = rbdhw.generate(path("toy"), tmp_path / "measured", **options)
@@ -231,7 +232,7 @@ def test_a_budget_is_met_by_proof(tmp_path):
     assert "proven: no unflagged task" in str(proven)
 
 
-@pytest.mark.usefixtures("only_heading")
+@pytest.mark.usefixtures("few_samples", "only_heading")
 def test_forward_dynamics_has_backward_errors(tmp_path):
     algorithm = ["inverse=single_pivots", "products=solves"]
     manifest = rbdhw.generate(
@@ -248,6 +249,7 @@ def test_forward_dynamics_has_backward_errors(tmp_path):
     assert "each answer is exact for a mass matrix and forces" in str(manifest)
 
 
+@pytest.mark.usefixtures("few_samples")
 def test_what_has_no_proof_is_refused(tmp_path):
     def refused(**options):
         with pytest.raises(InputError) as refusal:

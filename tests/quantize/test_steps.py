@@ -1,6 +1,7 @@
 """Number formats of chains: errors by width, and budgets."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,18 +16,28 @@ from rbdhw.model.packets import decode, encode
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.quantize.formats import Formats, accelerator_model
-from rbdhw.quantize.steps import COMMON_WIDTHS, choose_step_formats, given_ranges, observe_links
+from rbdhw.quantize.steps import (
+    COMMON_WIDTHS,
+    ObservedSteps,
+    choose_step_formats,
+    given_ranges,
+    observe_links,
+)
 from tests.support.chains import chain, domain_of, program_of
 
 
-def formats(links: int, options: BuildOptions, effort: float | None = None) -> Formats:
+@cache
+def observed(links: int, functions: tuple[str, ...], effort: float | None) -> ObservedSteps:
     robot = chain(links)
     model = prepare_chain(robot)
     bounds = Overrides(default=JointBounds(velocity=1.0, effort=effort))
     domain = domain_of(robot) if effort is None else input_domain(robot, bounds)
-    return choose_step_formats(
-        observe_links(model, record_chain(model.robot, *options.functions), domain, options), options
-    )
+    options = replace(OPTIONS, functions=functions)
+    return observe_links(model, record_chain(model.robot, *functions), domain, options)
+
+
+def formats(links: int, options: BuildOptions, effort: float | None = None) -> Formats:
+    return choose_step_formats(observed(links, options.functions, effort), options)
 
 
 OPTIONS = BuildOptions(("fd",), core="chain", samples=128)

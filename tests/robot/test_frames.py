@@ -22,6 +22,7 @@ from rbdhw.robot.spatial import is_signed_permutation
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
 from tests.support.invariance import assert_same_dynamics
+from tests.support.marks import long
 from tests.support.mechanisms import BRANCHED, mechanism
 from tests.support.strategies import ALL_KINDS, robots
 
@@ -53,7 +54,7 @@ class TestInvariance:
         assert_same_dynamics(robot, align_axes(robot))
 
     @pytest.mark.parametrize("rewrite", WHOLE)
-    @pytest.mark.parametrize("name", bundled())
+    @pytest.mark.parametrize("name", [name if name in ("hyq", "tiago") else long(name) for name in bundled()])
     def test_of_bundled_robots(self, name, rewrite):
         robot = aligned(name)
         assert_same_dynamics(robot, rewrite(robot), tasks=1)

@@ -13,6 +13,7 @@ from rbdhw.robot.rewrite import REACH, best_rewrite, neighbourhood
 from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import bundled, path
 from tests.support.invariance import assert_same_dynamics
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism, with_mimic
 from tests.support.strategies import ALL_KINDS, robots
 
@@ -58,7 +59,7 @@ FEWEST = {
 """For each robot, the constants after aligning axes and regrouping inertias, and after the best rewrite."""
 
 
-@pytest.mark.parametrize("name", bundled())
+@pytest.mark.parametrize("name", [long(name) if name == "atlas" else name for name in bundled()])
 def test_bundled_robots_get_cheaper_and_keep_their_dynamics(name):
     robot = load_urdf(path(name))
     cost = Counted(constants)

@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 import typer.main
 from amaranth.hdl import _nir
+from amaranth.hdl._ast import Concat, Operator, SwitchValue
 from hypothesis import settings
 
 from rbdhw import progress
@@ -44,11 +45,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(max(HOUR, 600 * mark.kwargs.get("minutes", 0))))
 
 
-@pytest.fixture(autouse=True)
-def no_progress(monkeypatch):
+@pytest.fixture(autouse=True, scope="session")
+def no_progress():
     """Keep progress off the error stream, on a machine of any speed."""
-    monkeypatch.setattr(progress, "LASTING", math.inf)
-    monkeypatch.setattr(progress, "PERIOD", math.inf)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "LASTING", math.inf)
+        patch.setattr(progress, "PERIOD", math.inf)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -95,6 +98,24 @@ def quick_netlists():
         patch.setattr(_nir.Net, "from_cell", classmethod(from_cell))
         patch.setattr(_nir.Netlist, "resolve_value", resolve_value)
         patch.setattr(_nir.Netlist, "check_comb_cycles", check_comb_cycles)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def remembered_shapes():
+    """Find the shape of an expression once: Amaranth finds it anew, with those of its parts, at each use."""
+
+    def remembered(shape):
+        def remembered_shape(value):
+            if "known_shape" not in value.__dict__:
+                value.known_shape = shape(value)
+            return value.known_shape
+
+        return remembered_shape
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (Concat, Operator, SwitchValue):
+            patch.setattr(kind, "shape", remembered(kind.shape))
         yield
 
 

@@ -185,7 +185,11 @@ def results_of(values: dict[str, float], nv: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", ["fixed", "singles"])
-@pytest.mark.parametrize("traffic", [Disturbance(), Disturbance(0.3, 0.5, 3)], ids=["steady", "disturbed"])
+@pytest.mark.parametrize(
+    "traffic",
+    [pytest.param(Disturbance(), marks=pytest.mark.verify), Disturbance(0.3, 0.5, 3)],
+    ids=["steady", "disturbed"],
+)
 def test_a_client_of_the_page_gets_the_right_answers(name, traffic, request):
     device = request.getfixturevalue(name)
     tasks = tasks_of(device, 84, seed=5)

@@ -89,13 +89,15 @@ class _State(pysim._PyEngineState):
     def __init__(self):
         super().__init__()
         self.is_due = bytearray()
+        self.places: dict[int, int] = {}
 
     def get_signal(self, signal):
-        if signal not in self.signals:
-            self.signals[signal] = len(self.slots)
+        place = self.places.get(id(signal))
+        if place is None:
+            place = self.signals[signal] = self.places[id(signal)] = len(self.slots)
             self.slots.append(_Signal(signal, self.pending))
             self.slots[-1].readers, self.slots[-1].is_due = [], self.is_due
-        return self.signals[signal]
+        return place
 
     def add_signal_waker(self, signal, waker):
         if self.inputs is None:

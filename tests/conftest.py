@@ -45,13 +45,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(max(HOUR, 600 * mark.kwargs.get("minutes", 0))))
 
 
-@pytest.fixture(autouse=True, scope="session")
-def no_progress():
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch):
     """Keep progress off the error stream, on a machine of any speed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(progress, "LASTING", math.inf)
-        patch.setattr(progress, "PERIOD", math.inf)
-        yield
+    monkeypatch.setattr(progress, "LASTING", math.inf)
+    monkeypatch.setattr(progress, "PERIOD", math.inf)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -30,9 +30,12 @@ TOLERANCE = 1e-7
 """The error of the exponential map's series at the angles of these tasks, relative to the largest result."""
 
 
-def assert_golden(robot: Robot, functions: tuple[str, ...] = STEPS, seed: int = 0, **algorithms: str) -> None:
-    """Check functions at random states."""
+def assert_golden(
+    robot: Robot, functions: tuple[str, ...] = STEPS, seed: int = 0, length: float = 1.0, **algorithms: str
+) -> None:
+    """Check functions at random states, in which the quaternion of a robot that has nothing else has a length."""
     arrays = random_states(robot, TASKS, seed)
+    arrays["q"] = length * arrays["q"]
     arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]
     model = prepared(robot)
     graph = optimise(trace(model, functions, model.links, replace(DEFAULT, **algorithms)), DEFAULT_DELAYS)
@@ -52,6 +55,10 @@ OTHERS = (
 @pytest.mark.parametrize("kind", [long(kind) if kind in COMPOSED + OTHERS else kind for kind in JointKind])
 def test_every_kind_of_joint(kind):
     assert_golden(mechanism([kind, JointKind.REVOLUTE], [-1, 0], seed=3), ("dstep", "drk4"))
+
+
+def test_a_quaternion_comes_to_unit_length():
+    assert_golden(mechanism([JointKind.SPHERICAL], [-1], seed=3), ("step",), length=1.0 - 1e-4)
 
 
 @pytest.mark.parametrize("products", [long("dense"), "solves"])

@@ -83,6 +83,14 @@ def test_a_width_is_judged_on_the_bit_exact_model(job, exact):
     assert row["median"] != exact["median"]
 
 
+def test_candidates_are_what_they_are_named(job):
+    settings = Settings(job.task, widths=[10, 14], budgets=[1e-3], formats=["Q3.8"])
+    exact, *builds, uniform = settings.candidates(job.options)
+    named = [(each.name, each.options.width, each.options.max_error) for each in builds]
+    assert named == [("10 bits", 10, None), ("14 bits", 14, None), ("budget 0.001", None, 1e-3)]
+    assert (exact, uniform) == (Candidate(EXACT), Candidate("Q3.8", word=format_of("Q3.8")))
+
+
 def test_functions_in_double_precision_stay_so(job, exact):
     """Derivatives of ten bits with exact steps: the hardware is that of derivatives alone."""
     settings = Settings(job.task, widths=[10], exact=["step"])

@@ -29,6 +29,7 @@ from rbdhw.rtl.edge_cells import CorePort, edge_cells
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 
@@ -39,7 +40,7 @@ def folder(rollout_folder: Callable[..., Path]) -> Path:
     return rollout_folder()
 
 
-@pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
+@pytest.mark.parametrize(("bubbles", "back_pressure"), [long(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
 def test_rollouts_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure: float) -> None:
     """Rows, rollouts of any length, refused ones and other tasks: the rows of one do not reach another."""
     design, rng = read(folder), np.random.default_rng(1)

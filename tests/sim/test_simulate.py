@@ -39,7 +39,7 @@ def with_program(design: Design, change) -> Design:
 
 
 @pytest.mark.parametrize(
-    ("bubbles", "back_pressure", "bulk"), [(0.0, 0.0, True), (0.3, 0.6, False), (0.3, 0.6, True)]
+    ("bubbles", "back_pressure", "bulk"), [long(0.0, 0.0, True), long(0.3, 0.6, False), (0.3, 0.6, True)]
 )
 def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, back_pressure, bulk):
     traffic = {"bubbles": bubbles, "back_pressure": back_pressure}

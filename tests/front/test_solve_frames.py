@@ -14,7 +14,7 @@ from rbdhw.solving import Solved
 from tests.support.fixed_solvers import fixed_solver
 from tests.support.tracking import two_frames
 
-KNOTS, FRAMES = 4, ("tip", "forearm@0.1:0:0.1")
+KNOTS, FRAMES = 6, ("tip", "forearm@0.1:0:0.1")
 
 START = (np.array([0.1, 0.2]), np.array([0.1, -0.2]), 0.01)
 COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [1.0, 1.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
@@ -27,7 +27,7 @@ WEIGHTS = np.linspace(0.0, 100.0, (KNOTS + 1) * 6).reshape(KNOTS + 1, 2, 3)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("frames") / "toy"
-    write(draft_design(fixed_solver(two_frames, KNOTS, 3).model), made)
+    write(draft_design(fixed_solver(two_frames, KNOTS, 4).model), made)
     return made
 
 

@@ -77,6 +77,7 @@ def test_same_seed_same_report(rail_folder, cache, bulk):
     assert reports[0] == reports[1] != reports[2]
 
 
+@pytest.mark.verify
 def test_both_benches_report_the_same_where_no_traffic_is_random(rail_folder, cache):
     options = {"bubbles": 0.0, "back_pressure": 0.0, "cache": cache}
     assert simulate(rail_folder, 120, 5, **options) == simulate(rail_folder, 120, 5, bulk=True, **options)

@@ -46,7 +46,7 @@ def test_tasks_and_rollouts(loaded_folder, far_end):
     assert accelerators[1].statistics["retries"] == 0
 
 
-@pytest.mark.parametrize("far_end", [XdmaBoard, long(UioBoard), long(SerialBoard)], indirect=True)
+@pytest.mark.parametrize("far_end", [long(XdmaBoard), UioBoard, long(SerialBoard)], indirect=True)
 def test_a_device_that_falls_silent(loaded_folder, far_end):
     board = load(loaded_folder, far_end, timeout=1.5, attempts=2)
     far_end.is_silent = True

@@ -165,7 +165,7 @@ def test_in_python_a_goal_that_changes_does_not_hide_a_reset(engine, model):
 
 
 @pytest.mark.parametrize(
-    "failing", [long({"iterations": 0}), {"v[0]": None}], ids=["no iterations", "outside"]
+    "failing", [{"iterations": 0}, {"v[0]": None}], ids=["no iterations", "outside"]
 )
 def test_a_solution_behind_one_without_gains_follows_nothing(engine, model, failing):
     """The answer says so, and it is no error: also if the accelerator was reset since, no gains are lost."""

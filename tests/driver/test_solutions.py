@@ -164,9 +164,7 @@ def test_in_python_a_goal_that_changes_does_not_hide_a_reset(engine, model):
     np.testing.assert_equal(answer, expected)
 
 
-@pytest.mark.parametrize(
-    "failing", [{"iterations": 0}, {"v[0]": None}], ids=["no iterations", "outside"]
-)
+@pytest.mark.parametrize("failing", [{"iterations": 0}, {"v[0]": None}], ids=["no iterations", "outside"])
 def test_a_solution_behind_one_without_gains_follows_nothing(engine, model, failing):
     """The answer says so, and it is no error: also if the accelerator was reset since, no gains are lost."""
     begun(engine, model)

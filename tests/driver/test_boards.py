@@ -16,6 +16,7 @@ from rbdhw.registers.map import Register
 from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import SerialBoard, UioBoard, XdmaBoard
+from tests.support.marks import long
 
 
 @pytest.fixture(params=[XdmaBoard, UioBoard, SerialBoard])
@@ -45,6 +46,7 @@ def test_tasks_and_rollouts(loaded_folder, far_end):
     assert accelerators[1].statistics["retries"] == 0
 
 
+@pytest.mark.parametrize("far_end", [long(XdmaBoard), UioBoard, long(SerialBoard)], indirect=True)
 def test_a_device_that_falls_silent(loaded_folder, far_end):
     board = load(loaded_folder, far_end, timeout=1.5, attempts=2)
     far_end.is_silent = True

@@ -23,6 +23,7 @@ from tests.support import far_ends
 from tests.support.answering import SimulatedBlock
 from tests.support.driver_folder import run_at_a_board
 from tests.support.far_ends import SerialBoard, UdpBoard, UioBoard, XdmaBoard
+from tests.support.marks import long
 
 HERE = Path(__file__).parent
 SUPPORT = Path(far_ends.__file__).parent
@@ -172,7 +173,7 @@ def links(built):
     return built
 
 
-@pytest.mark.parametrize("kind", ["serial", "udp", "xdma", "uio"])
+@pytest.mark.parametrize("kind", [long("serial"), "udp", "xdma", "uio"])
 def test_transports_in_cpp(links, loaded_folder, first_line, tmp_path, kind):
     block = SimulatedBlock(loaded_folder)
     far_end = {

@@ -256,7 +256,9 @@ def with_frame(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize("others", [{}, {"C": ROWS["C"][:1], "y": ROWS["y"][:, :1], "W": [5.0]}], ids=len)
+@pytest.mark.parametrize(
+    "others", [long({}), {"C": ROWS["C"][:1], "y": ROWS["y"][:, :1], "W": [5.0]}], ids=len
+)
 def test_means_with_costs_of_a_frame_are_near_those_of_double_precision(with_frame, others):
     """Alone, and beside a residual; the first knot has its cost, too."""
     acc, ideal = package.load(with_frame), package.load(with_frame, "golden")

@@ -9,30 +9,25 @@ from rbdhw.errors import InputError
 from rbdhw.golden.kinematics import placements
 from rbdhw.options.build import BuildOptions, CoreRequest, Mounting
 from rbdhw.pipeline import generate
-from rbdhw.robot.urdf import load_urdf
 from rbdhw.robots import path
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import fixed_solver
-from tests.support.tracking import tracking
+from tests.support.tracking import two_frames
 
-KNOTS, FRAMES = 6, ("tip", "forearm")
+KNOTS, FRAMES = 6, ("tip", "forearm@0.1:0:0.1")
 
 START = (np.array([0.1, 0.2]), np.array([0.1, -0.2]), 0.01)
 COST = {"x_ref": [0.5, -0.3, 0.0, 0.0], "Q": [1.0, 1.0, 0.1, 0.1], "R": [1e-3, 1e-3]}
 WEIGHTS = np.linspace(0.0, 100.0, (KNOTS + 1) * 6).reshape(KNOTS + 1, 2, 3)
 
 
-def robot():
-    return tracking(load_urdf(path("toy")), *FRAMES)
-
-
-(POSES,) = placements(robot(), np.array([[0.11, 0.19]]))
+(POSES,) = placements(two_frames(), np.array([[0.11, 0.19]]))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("frames") / "toy"
-    write(draft_design(fixed_solver(robot, KNOTS, 4).model), made)
+    write(draft_design(fixed_solver(two_frames, KNOTS, 4).model), made)
     return made
 
 
@@ -78,7 +73,7 @@ def test_a_solution_is_near_that_of_double_precision(folder, acc):
     assert solved.tau == pytest.approx(golden.tau, abs=0.02)
     heavy = WEIGHTS + 1e3 * (np.arange(KNOTS + 1) == 0)[:, np.newaxis, np.newaxis]
     more = acc.solve(*START, **COST, placement_ref=POSES, position_weight=heavy, iterations=8).cost
-    error = placements(robot(), START[0][np.newaxis])[0, :, :3, 3] - POSES[:, :3, 3]
+    error = placements(two_frames(), START[0][np.newaxis])[0, :, :3, 3] - POSES[:, :3, 3]
     assert more - solved.cost == pytest.approx(500.0 * np.sum(error**2), rel=1e-9)
     free = acc.solve(*START, **COST, iterations=8)
     assert np.abs(free.tau - solved.tau).max() > 1.0

@@ -13,14 +13,12 @@ from rbdhw.model.solver_session import SolverSession
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import generate
 from rbdhw.protocol import GOAL, PLAN, SOLVE
-from rbdhw.robot.model import JointKind
 from rbdhw.robots import path
 from rbdhw.solving import Solved
 from tests.support.exact_solvers import on_one_side
 from tests.support.fixed_solvers import fixed_solver, solver_problem
-from tests.support.floating_robots import two_legs
+from tests.support.floating_robots import shoulder, two_legs
 from tests.support.marks import long
-from tests.support.mechanisms import mechanism
 
 KNOTS = 4
 
@@ -28,12 +26,7 @@ ASKED = ("x_ref", "Q", "R", "tau", "tau_min", "tau_max")
 """The arrays of a problem with which a folder is called, besides its first state and time step."""
 
 
-def ball():
-    """Return a link with a spherical joint behind one that turns."""
-    return mechanism([JointKind.REVOLUTE, JointKind.SPHERICAL], [-1, 0], 4)
-
-
-@pytest.fixture(scope="module", params=[ball, long(two_legs)])
+@pytest.fixture(scope="module", params=[shoulder, long(two_legs)])
 def solver(request):
     return fixed_solver(request.param, KNOTS, 3)
 

@@ -15,7 +15,7 @@ from tests.support.fixed_solvers import STEP, fixed_solver, solver_problem
 from tests.support.marks import long
 
 KNOTS, ALPHAS = 10, 6
-SEEDS = range(4)
+SEEDS = range(2)
 
 
 @pytest.fixture(scope="module", params=[long(2), 3])
@@ -52,7 +52,7 @@ def assert_same(one, other):
     )
 
 
-@pytest.mark.parametrize("seed", [0, 1, long(2), long(3)])
+@pytest.mark.parametrize("seed", [long(0), 1, long(2), long(3)])
 def test_the_first_iteration_is_that_of_one_block(blocked, whole, seed):
     _, task, goal = posed(blocked, seed)
     assert_same(blocked.solve(task, goal, 1), whole.solve(task, goal, 1))

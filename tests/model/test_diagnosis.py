@@ -120,7 +120,7 @@ def outside_words(design, function, arrays, extended):
     return changed, rows
 
 
-@pytest.mark.parametrize("name", ["forces", long("floating"), "any", long("kinds"), long("given")])
+@pytest.mark.parametrize("name", ["forces", *map(long, ("floating", "any", "kinds", "given"))])
 def test_any_number_outside_its_domain_is_named_with_its_value_and_its_bounds(name):
     design, seen = design_of(name), set()
     for function in design.functions:

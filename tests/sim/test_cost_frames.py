@@ -14,7 +14,7 @@ from rbdhw.model.rollouts.arrays import neutral_state
 from rbdhw.model.rollouts.codec import prepare
 from rbdhw.options.build import BuildOptions, Mounting
 from rbdhw.pipeline import build_design, generate
-from rbdhw.protocol import ROLLOUT, ROLLOUT_PARTS
+from rbdhw.protocol import ROLLOUT
 from rbdhw.robot.model import BASE, JointKind
 from rbdhw.robots import path
 from rbdhw.rtl.step_products import preparation_products
@@ -24,24 +24,22 @@ from tests.support.headings import headings
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, feedback, first_states, model_answers, weights
-from tests.support.row_costs import check_engine, check_file, check_simulation, check_tables
-from tests.support.shared import shared_folder
+from tests.support.row_costs import (
+    COST_ROWS,
+    FRAMES,
+    check_engine,
+    check_file,
+    check_simulation,
+    check_tables,
+)
 from tests.support.tracking import tracking
-
-FRAMES = ("tip", "forearm@0:0:0.1")
-
-PARTS = tuple(ROLLOUT_PARTS)
 
 FLOATING, PLANAR = (JointKind.FLOATING, JointKind.REVOLUTE), (JointKind.PLANAR, JointKind.CONTINUOUS)
 
 
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory):
-    """Return an accelerator of the toy with all parts, whose costs have a residual and two frames."""
-    sizes = {"width": 24, "samples": 512, "data_width": 128, "horizon": HORIZON, "cost_rows": 1}
-    frames = Mounting(frames=FRAMES)
-    options = BuildOptions(("id", "rollout"), **sizes, rollout=PARTS, mounting=frames)
-    return shared_folder(tmp_path_factory, "frames", lambda made: write(generate(path("toy"), options), made))
+@pytest.fixture
+def folder(parts_folder):
+    return parts_folder
 
 
 def positions(seed):
@@ -165,11 +163,11 @@ def test_simulate_covers_positions(folder):
     check_simulation(folder)
 
 
-def test_the_estimate_has_the_products(folder, parts_folder):
-    """A coordinate has two, and the only residual six."""
-    interface, others = read(folder).interface, read(parts_folder).interface
+def test_the_estimate_has_the_products(folder, parts_alone):
+    """A coordinate has two, and a residual six."""
+    interface, others = read(folder).interface, read(parts_alone).interface
     more = len(preparation_products(interface)) - len(preparation_products(others))
-    assert more == 2 * 3 * 2 + 4 + 2
+    assert more == 2 * 3 * 2 + COST_ROWS * (4 + 2)
     check_tables(interface, others)
 
 
@@ -217,8 +215,8 @@ def test_unusable_arrays_are_refused(folder, text):
         rbdhw.load(folder, "numpy").rollout(q, q, tau, 0.01, **REFUSED[text])
 
 
-def test_builds_without_frames_refuse_them(parts_folder):
-    acc, q, tau = rbdhw.load(parts_folder, "numpy"), np.zeros(2), np.zeros((2, 2))
+def test_builds_without_frames_refuse_them(parts_alone):
+    acc, q, tau = rbdhw.load(parts_alone, "numpy"), np.zeros(2), np.zeros((2, 2))
     text = "array 'placement_ref': the costs of this build have no frames; generate with --frames LINK"
     with pytest.raises(InputError, match=text):
         acc.rollout(q, q, tau, 0.01, placement_ref=REFERENCE, position_weight=ONES)

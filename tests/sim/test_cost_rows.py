@@ -25,31 +25,34 @@ from tests.support.headings import headings
 from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 from tests.support.rollouts import HORIZON, Stream, calm, feedback, first_states, model_answers, weights
-from tests.support.row_costs import check_engine, check_file, check_simulation, check_tables
+from tests.support.row_costs import COST_ROWS, check_engine, check_file, check_simulation, check_tables
 from tests.support.shared import shared_folder
 
-ROWS = 3
+OTHERS = (tuple(ROLLOUT_PARTS), ("cost",))
+"""The parts of builds whose costs have no frames."""
 
 
 def options_of(parts, **options):
-    sizes = {"width": 24, "samples": 512, "data_width": 128, "horizon": HORIZON, "cost_rows": ROWS}
+    sizes = {"width": 24, "samples": 512, "data_width": 128, "horizon": HORIZON, "cost_rows": COST_ROWS}
     return BuildOptions(("id", "rollout"), **(sizes | options), rollout=parts)
 
 
-@pytest.fixture(scope="session", params=[long(tuple(ROLLOUT_PARTS)), ("cost",)], ids="-".join)
+@pytest.fixture(scope="session", params=[(*ROLLOUT_PARTS, "frames"), *map(long, OTHERS)], ids="-".join)
 def parts(request):
     return request.param
 
 
 @pytest.fixture(scope="session")
-def folder(parts, tmp_path_factory):
+def folder(parts, parts_folder, tmp_path_factory):
     """Return an accelerator of the toy whose costs have three residuals."""
+    if "frames" in parts:
+        return parts_folder
     design = options_of(parts)
     name = "-".join(("rows", *parts))
     return shared_folder(tmp_path_factory, name, lambda made: write(generate(path("toy"), design), made))
 
 
-def residuals(seed, rows=ROWS, size=1.0):
+def residuals(seed, rows=COST_ROWS, size=1.0):
     """Return random residuals of each step."""
     rng = np.random.default_rng(seed)
     return {
@@ -61,7 +64,7 @@ def residuals(seed, rows=ROWS, size=1.0):
 
 def arrays_of(design, parts, seed):
     arrays = {"samples": {"std": [0.1, 0.1], "seed": 5}, "cost": weights(seed) | residuals(seed)}
-    arrays["gains"] = feedback(design, seed)
+    arrays |= {"gains": feedback(design, seed), "frames": {}}
     return {name: array for part in parts for name, array in arrays[part].items()}
 
 
@@ -84,7 +87,7 @@ def test_residuals_in_a_mixed_stream(folder, parts, bubbles, back_pressure):
         rollouts = prepare(design, first_states(design, 1, seed=turn) | arrays_of(design, parts, turn), 0)
         rows = dict(rollouts.rows)
         if turn:
-            rows |= coefficients(design, rng.uniform(-1.0, 1.0, (ROWS, 4)))
+            rows |= coefficients(design, rng.uniform(-1.0, 1.0, (COST_ROWS, 4)))
         stream.rows(rows)
         for tag in range(100 * turn, 100 * turn + 60, 3):
             tags, words = np.arange(tag, tag + 3), draw_words(design, ROLLOUT, False, 3, seed=tag)
@@ -105,7 +108,7 @@ def test_a_residual_beyond_its_format_flags_its_own_step(folder, parts):
     """A constant and coefficients add up to more than one in the third step alone."""
     design = read(folder)
     arrays = calm(design, 1, seed=3) | arrays_of(design, parts, 3)
-    arrays |= {"C": np.zeros((ROWS, 4)), "h": np.full(1, design.domain.bounds["h"][0, 0])}
+    arrays |= {"C": np.zeros((COST_ROWS, 4)), "h": np.full(1, design.domain.bounds["h"][0, 0])}
     rollouts = prepare(design, arrays, 0)
     rows = dict(rollouts.rows) | coefficients(design, np.outer([0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0]))
     word = next(word for word in design.interface.inputs("step") if word.name == "q[0]")
@@ -133,12 +136,12 @@ def test_residuals_are_loaded_once_and_counted(folder, parts):
     none = {name: row[:0] for name, row in rows.items()}
     stream.rows(rows, but=LOAD_RESIDUAL)
     stream.row(1, lowest, 1, MALFORMED, LOAD_RESIDUAL)
-    for k in range(ROWS):
+    for k in range(COST_ROWS):
         stream.rollouts(dict(rollouts.words), none, 1, 0, np.arange(10 * k, 10 * k + 3))
         stream.row(k, lowest, 2 + k, OUTSIDE, LOAD_RESIDUAL)
-    for number in (-1, ROWS):
+    for number in (-1, COST_ROWS):
         stream.row(number, lowest, 9, MALFORMED, LOAD_RESIDUAL)
-    rows |= coefficients(design, np.full((ROWS, 4), -1.0))
+    rows |= coefficients(design, np.full((COST_ROWS, 4), -1.0))
     for steps in (1, HORIZON):
         stream.rollouts(dict(rollouts.words), rows, steps, 0, np.arange(50 * steps, 50 * steps + 3))
     stream.check(folder, Disturbance())
@@ -173,7 +176,7 @@ def test_no_state_within_its_words_exceeds_a_residual(folder, reach):
     step = {word.name: word for word in design.interface.inputs("step")}
     bounds = np.concatenate([design.domain.bounds["q"], design.domain.bounds["v"]])
     ends = bounds[:, 0] if reach > 0.0 else bounds[:, 1]
-    arrays = calm(design, 1, seed=1) | {"x_ref": ends, "y": [-reach, reach, 0.0], "W": np.ones(ROWS)}
+    arrays = calm(design, 1, seed=1) | {"x_ref": ends, "y": [-reach, reach, 0.0], "W": np.ones(COST_ROWS)}
     arrays["C"] = np.array([np.ones(4), [1.0, -1.0, 1.0, -1.0], [3e-3, 1.0, 7e-5, 0.0]])
     rollouts = prepare(design, arrays, 0)
     rows, terms = rollouts.row(0), rollout_residuals(design.interface.step, design.interface.rollout)
@@ -201,12 +204,13 @@ def test_simulate_covers_residuals(folder):
 
 
 @pytest.mark.verify
+@pytest.mark.parametrize("parts", OTHERS, ids="-".join, indirect=True)
 def test_the_estimate_has_the_products(folder, parts, rollout_folder):
     """A residual has one for each of four coefficients, and two for its square."""
     others = read(rollout_folder(*parts)).interface
     interface = read(folder).interface
     more = len(preparation_products(interface)) - len(preparation_products(others))
-    assert more == ROWS * (4 + 2)
+    assert more == COST_ROWS * (4 + 2)
     check_tables(interface, others)
 
 
@@ -240,12 +244,8 @@ def test_unusable_arrays_are_refused(folder, text):
         rbdhw.load(folder, "numpy").rollout(q, q, tau, 0.01, **REFUSED[text])
 
 
-def test_builds_without_residuals_refuse_them(rollout_folder):
-    acc, q, tau = (
-        rbdhw.load(rollout_folder(*ROLLOUT_PARTS), "numpy"),
-        np.zeros(2),
-        np.zeros((2, 2)),
-    )
+def test_builds_without_residuals_refuse_them(parts_alone):
+    acc, q, tau = rbdhw.load(parts_alone, "numpy"), np.zeros(2), np.zeros((2, 2))
     text = "array 'C': has 1 rows, and the costs of this build none; generate with --cost-rows 1"
     with pytest.raises(InputError, match=text):
         acc.rollout(q, q, tau, 0.01, **ONE, C=C)

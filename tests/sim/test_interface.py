@@ -25,6 +25,7 @@ from rbdhw.robots import path
 from rbdhw.verilator import bulk
 from rbdhw.verilator.simulator import Disturbance
 from tests.support.documents import client_of
+from tests.support.marks import long
 
 PAGE = Path(__file__).parents[2] / "docs" / "interface.md"
 
@@ -184,11 +185,9 @@ def results_of(values: dict[str, float], nv: int) -> dict[str, np.ndarray]:
     return results
 
 
-@pytest.mark.parametrize("name", ["fixed", "singles"])
+@pytest.mark.parametrize("name", ["fixed", long("singles")])
 @pytest.mark.parametrize(
-    "traffic",
-    [pytest.param(Disturbance(), marks=pytest.mark.verify), Disturbance(0.3, 0.5, 3)],
-    ids=["steady", "disturbed"],
+    "traffic", [long(Disturbance()), Disturbance(0.3, 0.5, 3)], ids=["steady", "disturbed"]
 )
 def test_a_client_of_the_page_gets_the_right_answers(name, traffic, request):
     device = request.getfixturevalue(name)
@@ -244,7 +243,7 @@ def test_the_tables_of_the_page_are_the_units_of_the_manifest(fixed):
             assert word["unit"] == cells[places[0] if len(index) == 1 else 2 * places[0] + places[1]]
 
 
-@pytest.mark.parametrize("name", ["fixed", "singles"])
+@pytest.mark.parametrize("name", ["fixed", long("singles")])
 def test_bits_behind_the_last_slot_are_ignored(name, request):
     device = request.getfixturevalue(name)
     client, size = device.client, device.client.stream["tdata_width"]
@@ -281,7 +280,7 @@ def malformed(client: Any, functions: Sequence[str]) -> list[tuple[list[int], st
     return packets
 
 
-@pytest.mark.parametrize("name", ["fixed", "singles"])
+@pytest.mark.parametrize("name", ["fixed", long("singles")])
 def test_malformed_packets_are_answered_as_the_page_says(name, request):
     """Each is between two valid packets, whose responses it does not change."""
     device = request.getfixturevalue(name)
@@ -306,6 +305,7 @@ def test_malformed_packets_are_answered_as_the_page_says(name, request):
         assert answer.beats == -(-(32 + sum(widths)) // client.stream["tdata_width"])
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize("bad", [float("inf"), float("-inf"), float("nan"), 1e-40])
 def test_singles_that_are_no_numbers_are_answered_as_the_page_says(singles, bad):
     client = singles.client
@@ -344,7 +344,7 @@ def test_the_client_refuses_numbers_that_do_not_fit_their_slots(fixed):
     assert bounded
 
 
-@pytest.mark.parametrize("name", ["fixed", "singles"])
+@pytest.mark.parametrize("name", ["fixed", long("singles")])
 def test_a_function_alone_is_answered_at_the_pace_of_the_manifest(name, request):
     device = request.getfixturevalue(name)
     manifest, tasks = device.client.manifest, tasks_of(device, len(device.design.functions), seed=7)
@@ -379,7 +379,7 @@ def test_short_answers_do_not_wait_for_many_long_ones(fixed):
 
 
 @pytest.mark.usefixtures("only_heading")
-@pytest.mark.parametrize("number", ["fixed", "float32"])
+@pytest.mark.parametrize("number", [long("fixed"), "float32"])
 def test_a_client_of_the_page_fills_tensors(tmp_path, number):
     """Elements that share a word and mirror images are found by the manifest and the page alone."""
     options = {"ii": 4, "width": 24, "samples": 256, "number": number}

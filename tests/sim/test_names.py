@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,21 +32,23 @@ PORTS = ("tdata", "tvalid", "tready", "tlast")
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    made = {name: tmp_path_factory.mktemp(name) / "design" for name in BUILDS}
-    for name, function in BUILDS.items():
-        options = BuildOptions(
-            (function,),
-            target="ecp5-85",
-            width=18,
-            data_width=32,
-            ii=16,
-            core="array",
-            samples=256,
-            name=name,
-        )
-        write(generate(path("toy"), options), made[name])
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the folder of a build."""
+
+    @cache
+    def made(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name) / "design"
+        sizes = {"width": 18, "data_width": 32, "ii": 16, "samples": 256}
+        options = BuildOptions((BUILDS[name],), target="ecp5-85", core="array", name=name, **sizes)
+        write(generate(path("toy"), options), folder)
+        return folder
+
     return made
+
+
+@pytest.fixture(scope="module")
+def folders(folder_of: Callable[[str], Path]) -> dict[str, Path]:
+    return {name: folder_of(name) for name in BUILDS}
 
 
 def both(names: list[str]) -> str:
@@ -120,8 +124,8 @@ def test_a_named_design_answers_through_its_verilog(folders):
     np.testing.assert_array_equal(rtl.M, model.M)
 
 
-def test_the_files_beside_the_verilog_have_the_name(folders):
-    folder = folders["left_arm"]
+def test_the_files_beside_the_verilog_have_the_name(folder_of):
+    folder = folder_of("left_arm")
     assert read(folder).name == "left_arm"
     assert "\n  left_arm dut (\n" in (folder / "selftest.v").read_text()
     assert "--top-module left_arm_axi " in (folder / "accelerator.vlt").read_text()

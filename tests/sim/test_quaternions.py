@@ -12,6 +12,7 @@ from rbdhw.model.packets import encode
 from rbdhw.model.responses import respond
 from rbdhw.options.build import BuildOptions
 from rbdhw.robot.model import BASE, JointKind, Robot
+from tests.support.marks import long
 from tests.support.mechanisms import mechanism
 
 K = JointKind
@@ -30,7 +31,7 @@ def small(kind: JointKind) -> Robot:
     return mechanism(kinds, [BASE, 0, 1], seed=8)
 
 
-@pytest.mark.parametrize("kind", [K.FLOATING, K.SPHERICAL])
+@pytest.mark.parametrize("kind", [long(K.FLOATING), K.SPHERICAL])
 def test_a_quaternion_far_from_unit_length_is_flagged(kind):
     design = model_of(small(kind))
     robot = design.robot

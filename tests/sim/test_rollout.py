@@ -40,7 +40,7 @@ def folder(rollout_folder: Callable[..., Path]) -> Path:
     return rollout_folder()
 
 
-@pytest.mark.parametrize(("bubbles", "back_pressure"), [long(0.0, 0.0), (0.4, 0.4), long(0.0, 0.95)])
+@pytest.mark.parametrize(("bubbles", "back_pressure"), [long(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
 def test_rollouts_in_a_mixed_stream(folder: Path, bubbles: float, back_pressure: float) -> None:
     """Rows, rollouts of any length, refused ones and other tasks: the rows of one do not reach another."""
     design, rng = read(folder), np.random.default_rng(1)

@@ -23,6 +23,7 @@ from rbdhw.robot.mounting import OF_DOMAIN, PER_TASK
 from rbdhw.robots import path
 from rbdhw.sim.simulate import simulate
 from rbdhw.verilator.simulator import Disturbance
+from tests.support.headings import headings
 from tests.support.marks import long
 from tests.support.rollouts import HORIZON, Stream, calm, first_states
 from tests.support.shared import shared_folder
@@ -32,21 +33,25 @@ SOFT = Overrides(contacts=ContactNumbers(damping=0.1, velocity_gain=3.0))
 GAIT = np.array([[1], [1], [0], [1], [0], [0]])
 
 
+def options_of(parts: tuple[str, ...]) -> BuildOptions:
+    gains = PER_TASK if parts else OF_DOMAIN
+    return BuildOptions(
+        ("id", "rollout"),
+        width=24,
+        samples=512,
+        data_width=128,
+        horizon=HORIZON,
+        rollout=parts,
+        mounting=Mounting(contacts=TIP, contact_gains=gains),
+    )
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return the folder of the toy with rollouts with a contact and some parts; with parts, tasks hold it."""
 
     def made(*parts: str) -> Path:
-        gains = PER_TASK if parts else OF_DOMAIN
-        options = BuildOptions(
-            ("id", "rollout"),
-            width=24,
-            samples=512,
-            data_width=128,
-            horizon=HORIZON,
-            rollout=parts,
-            mounting=Mounting(contacts=TIP, contact_gains=gains),
-        )
+        options = options_of(parts)
         name = "-".join(("touching", *parts))
         return shared_folder(
             tmp_path_factory, name, lambda folder: write(generate(path("toy"), options, SOFT), folder)
@@ -56,8 +61,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="module")
-def folder(made: Callable[..., Path]) -> Path:
-    return made()
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder without parts, and without Verilog."""
+    folder = tmp_path_factory.mktemp("touching") / "toy"
+    with headings():
+        write(generate(path("toy"), options_of(()), SOFT), folder)
+    return folder
 
 
 def touching(folder: Path, tasks: int, seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -73,9 +82,10 @@ def touching(folder: Path, tasks: int, seed: int) -> tuple[dict[str, np.ndarray]
 
 @pytest.mark.parametrize("parts", [(), long(tuple(ROLLOUT_PARTS))])
 def test_a_rollout_is_a_loop_of_steps_with_the_contacts_of_their_rows(
-    made: Callable[..., Path], parts: tuple[str, ...]
+    made: Callable[..., Path], folder: Path, parts: tuple[str, ...]
 ) -> None:
-    acc, (state, rows) = rbdhw.load(made(*parts), "numpy"), touching(made(*parts), 5, seed=1)
+    design = made(*parts) if parts else folder
+    acc, (state, rows) = rbdhw.load(design, "numpy"), touching(design, 5, seed=1)
     rollouts = acc.rollout(**state, **rows, every=1)
     assert not rollouts.status.any()
     for force, contact, states in zip(rows["tau"], GAIT, rollouts.states.swapaxes(0, 1), strict=True):
@@ -113,8 +123,9 @@ def test_the_hardware_has_the_contacts_of_each_row(made: Callable[..., Path], pa
     assert report.rollouts.flagged < 20
 
 
-def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> None:
-    design = read(folder)
+@pytest.mark.verify
+def test_contacts_beyond_one_are_limited_when_they_are_loaded(made: Callable[..., Path]) -> None:
+    design = read(made())
     rollouts = prepare(design, first_states(design, 2, seed=3), 0)
     word = next(word for word in design.interface.inputs(LOAD) if word.array == "contact")
     assert (word.name, word.highest) == ("contact[0]", 1)
@@ -123,7 +134,7 @@ def test_contacts_beyond_one_are_limited_when_they_are_loaded(folder: Path) -> N
     stream.row(0, row | {word.name: word.format.lowest}, 1, OUTSIDE)
     limited = {name: np.array([value]) for name, value in (row | {word.name: 0}).items()}
     stream.rollouts(dict(rollouts.words), limited, 1, 0, np.arange(2))
-    stream.check(folder, Disturbance())
+    stream.check(made(), Disturbance())
 
 
 @pytest.mark.verify

@@ -18,8 +18,13 @@ from rbdhw.verilator.simulator import Disturbance
 from tests.support.bit_exact import draw_words
 from tests.support.marks import long
 from tests.support.rollouts import HORIZON, Stream, calm, feedback, first_states, weights
+from tests.support.row_costs import COST_ROWS
 
-PARTS = [tuple(ROLLOUT_PARTS), *(long((part,)) for part in ROLLOUT_PARTS), long(("samples", "cost"))]
+PARTS = [
+    (*ROLLOUT_PARTS, "frames"),
+    *map(long, (tuple(ROLLOUT_PARTS), *((part,) for part in ROLLOUT_PARTS), ("samples", "cost"))),
+]
+"""Parts of builds, and where there are frames, costs have these and rows."""
 
 
 @pytest.fixture(scope="module", params=PARTS, ids="-".join)
@@ -28,8 +33,10 @@ def parts(request):
 
 
 @pytest.fixture(scope="module")
-def folder(parts, rollout_folder):
+def folder(parts, parts_folder, rollout_folder):
     """Return an accelerator of the toy whose rollouts have these parts."""
+    if "frames" in parts:
+        return parts_folder
     return rollout_folder(*parts)
 
 
@@ -40,11 +47,12 @@ def arrays_of(design, parts, seed, size=0.05, std=0.2):
         "samples": {"std": np.minimum(std * largest, largest), "seed": 5},
         "cost": weights(seed),
         "gains": feedback(design, seed, size),
+        "frames": {},
     }
     return {name: array for part in parts for name, array in arrays[part].items()}
 
 
-@pytest.mark.parametrize(("bubbles", "back_pressure"), [(0.0, 0.0), (0.4, 0.4), (0.0, 0.95)])
+@pytest.mark.parametrize(("bubbles", "back_pressure"), [long(0.0, 0.0), (0.4, 0.4), long(0.0, 0.95)])
 def test_parts_in_a_mixed_stream(folder, parts, bubbles, back_pressure):
     """Also with states beyond their words, gains that exceed the forces' bounds, and too few rows."""
     design, rng = read(folder), np.random.default_rng(1)
@@ -90,9 +98,12 @@ def test_simulate_covers_parts(folder):
 
 
 def test_the_estimate_has_the_products(folder, parts):
-    """Costs have two for each of six words, samples two for each force, gains one for each of eight."""
+    """Costs have two for each of six words, samples two for each force, gains one for each of eight.
+
+    A residual has one for each of four coefficients, a coordinate of a frame as many as its word.
+    """
     interface = read(folder).interface
-    products = {"samples": 2 * 2, "cost": 2 * 6, "gains": 2 * 4}
+    products = {"samples": 2 * 2, "cost": 2 * 6, "gains": 2 * 4, "frames": COST_ROWS * (4 + 2) + 2 * 2 * 3}
     assert len(preparation_products(interface)) == sum(products[part] for part in parts)
     for fabric in FABRICS.values():
         assert preparation_cells(interface, interface.rollout, fabric).luts > 100

@@ -39,7 +39,7 @@ def with_program(design: Design, change) -> Design:
 
 
 @pytest.mark.parametrize(
-    ("bubbles", "back_pressure", "bulk"), [long(0.0, 0.0, True), (0.3, 0.6, False), (0.3, 0.6, True)]
+    ("bubbles", "back_pressure", "bulk"), [long(0.0, 0.0, True), long(0.3, 0.6, False), (0.3, 0.6, True)]
 )
 def test_a_right_design_passes_with_any_traffic(rail_folder, cache, bubbles, back_pressure, bulk):
     traffic = {"bubbles": bubbles, "back_pressure": back_pressure}
@@ -77,6 +77,7 @@ def test_same_seed_same_report(rail_folder, cache, bulk):
     assert reports[0] == reports[1] != reports[2]
 
 
+@pytest.mark.verify
 def test_both_benches_report_the_same_where_no_traffic_is_random(rail_folder, cache):
     options = {"bubbles": 0.0, "back_pressure": 0.0, "cache": cache}
     assert simulate(rail_folder, 120, 5, **options) == simulate(rail_folder, 120, 5, bulk=True, **options)

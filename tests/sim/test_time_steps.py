@@ -70,7 +70,8 @@ def test_the_interpreter_agrees_in_every_bit(folder):
     assert_agrees(folder, "numpy")
 
 
-@pytest.mark.parametrize("build", ["by task", long("singles"), long("one step")])
+@pytest.mark.verify
+@pytest.mark.parametrize("build", BUILDS)
 def test_the_hardware_agrees_in_every_bit(made, build):
     expected, tasks, model, acc = assert_agrees(made(build), "driver")
     alone = {name: array[1] for name, array in tasks.items()}

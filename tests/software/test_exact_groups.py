@@ -145,9 +145,9 @@ def test_a_goal_belongs_to_its_slot(both, alone):
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"iterations": 256}, {"more": 2}, {"problem": TOGETHER}),
-        *map(long, ({"iterations": -1}, {"warm": 2}, {"shift": KNOTS}, {"more": -1})),
-        *map(long, ({"problem": 0}, {"problem": 1}, {"problem": -1})),
+        *({"iterations": 256}, {"problem": TOGETHER}),
+        *map(long, ({"more": 2}, {"more": -1}, {"problem": 0}, {"problem": 1}, {"problem": -1})),
+        *map(long, ({"iterations": -1}, {"warm": 2}, {"shift": KNOTS})),
     ],
     ids=str,
 )
@@ -163,7 +163,9 @@ def test_a_task_that_is_refused_takes_no_slot(both, alone, wrong):
     assert answers == [alone(seed, 1)[0] for seed in (0, 1, 0, 1, 2)]
 
 
-@pytest.mark.parametrize("sent", [(0, 2), (0, 1, 1, 2), (1, 0, 2), long((0, 0, 1, 2)), long((1, 2))], ids=str)
+@pytest.mark.parametrize(
+    "sent", [(0, 2), (1, 0, 2), *map(long, ((0, 1, 1, 2), (0, 0, 1, 2), (1, 2)))], ids=str
+)
 def test_after_a_task_that_is_missing_doubled_or_late_all_are_refused(both, alone, sent):
     """Until one is that of slot 0: a client that goes on has no answer of another problem."""
     words = tasks(both, (0, 1, None), (1, 1, None), (2, 1, None))

@@ -45,6 +45,7 @@ def test_random_problems_cold_and_warm(make):
         check_loop(both, seed, 1 + seed)
 
 
+@pytest.mark.verify
 def test_a_sweep_in_blocks():
     check_loop(Both(solver(blocks=2)), 0, 3)
 

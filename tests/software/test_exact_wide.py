@@ -51,7 +51,7 @@ def test_random_problems_cold_and_warm(both, seed):
     check_loop(both, seed, 1 + seed)
 
 
-@pytest.mark.parametrize(("follow", "iterations"), [(None, 2), (2, 2), long(0, 1), long(3, 0)])
+@pytest.mark.parametrize(("follow", "iterations"), [(2, 2), long(None, 2), long(0, 1), long(3, 0)])
 def test_a_warm_solution_has_the_signs_of_the_last_one(both, follow, iterations):
     problem = problem_of(both.solver, 0)
     both.solve(problem, 2)
@@ -62,6 +62,7 @@ def test_a_warm_solution_has_the_signs_of_the_last_one(both, follow, iterations)
     assert answer["cost"] == pytest.approx(other["cost"], rel=1e-4)
 
 
+@pytest.mark.verify
 def test_a_sign_changes_from_one_solution_to_the_next(both):
     """Each follows a plan with other signs, or with the same ones."""
     problem = problem_of(both.solver, 0)

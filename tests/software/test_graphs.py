@@ -35,7 +35,7 @@ def test_every_function_computes_its_graph(language, number, robot):
 
 
 @pytest.mark.parametrize("language", list(LIBRARIES))
-@pytest.mark.parametrize("length", [0.5, 1.1, 1e3])
+@pytest.mark.parametrize("length", [long(0.5), 1.1, long(1e3)])
 def test_quaternions_are_brought_to_unit_length(language, length):
     software = built("floating")
     library = LIBRARIES[language](software)

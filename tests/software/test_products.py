@@ -226,7 +226,11 @@ def small_arm():
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize(
     ("number", "flags"),
-    [("float64", []), long("float32", ["-DRBDHW_VECTOR_BYTES=16"]), ("float64", ["-DRBDHW_VECTOR_BYTES=0"])],
+    [
+        long("float64", []),
+        long("float32", ["-DRBDHW_VECTOR_BYTES=16"]),
+        ("float64", ["-DRBDHW_VECTOR_BYTES=0"]),
+    ],
 )
 def test_loops_compute_the_graph(number, flags):
     software = small_arm()

@@ -11,6 +11,9 @@ from rbdhw.rtl.preparation import preparation_cells
 from rbdhw.sim.simulate import simulate
 from tests.support.rollouts import calm, weights
 
+COST_ROWS, FRAMES = 3, ("tip", "forearm@0:0:0.1")
+"""The residuals and the frames that the costs of an accelerator with all parts have."""
+
 
 def check_file(folder, tmp_path, arrays):
     """Check that a file of these arrays is used whole, and has the costs of a call."""

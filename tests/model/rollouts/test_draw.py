@@ -41,7 +41,7 @@ BUILDS = {
 }
 
 
-LONG = ("kinds", "any", "given", "fixed")
+LONG = ("kinds", "any", "given", "fixed", "parts")
 """Builds for `make verify`."""
 
 

@@ -33,7 +33,7 @@ TOLERANCE = 1e-7
 def assert_golden(
     robot: Robot, functions: tuple[str, ...] = STEPS, seed: int = 0, length: float = 1.0, **algorithms: str
 ) -> None:
-    """Check functions at random states; ``length`` is that of the quaternion, of a robot with nothing else."""
+    """Check functions at random states; ``length`` is that of the quaternion, of a robot of one joint."""
     arrays = random_states(robot, TASKS, seed)
     arrays["q"] = length * arrays["q"]
     arrays["Minv"] = golden.evaluate(robot, "minv", arrays)["Minv"]

@@ -12,6 +12,9 @@ from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.rtl.delay import after
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 
+IN_BLOCK_RAMS = {"rom_style": "block"}
+"""The attribute that keeps a table out of look-up tables, as estimates count it; synthesis may choose else."""
+
 
 def pack(row: Sequence[int], widths: Sequence[int]) -> int:
     """Return integers side by side in two's complement, the first in the lowest bits."""
@@ -26,7 +29,8 @@ def coefficients(m: Module, name: str, columns: Sequence[Any], segment: Any) -> 
     """Return the coefficients of a segment by power, one cycle later, from a table of these columns."""
     widths = [coefficient_width(column) for column in columns]
     words = [pack([int(c) for c in row], widths) for row in zip(*columns, strict=True)]
-    m.submodules[name] = memory = Memory(shape=unsigned(sum(widths)), depth=len(words), init=words)
+    shape = unsigned(sum(widths))
+    m.submodules[name] = memory = Memory(shape=shape, depth=len(words), init=words, attrs=IN_BLOCK_RAMS)
     port = memory.read_port(domain="sync")
     m.d.comb += port.addr.eq(segment)
     ends = [sum(widths[: k + 1]) for k in range(len(widths))]

@@ -41,7 +41,7 @@ def subjects() -> Iterable[Subject]:
     yield soonest(("fd",), 1, 18, clock_mhz=100.0)
     yield soonest(("difd",), 1, 18, clock_mhz=88.0)
     yield soonest(("dfd",), 1, 18, clock_mhz=88.0)
-    yield soonest(ALL, 1, 18, clock_mhz=108.0)
+    yield soonest(ALL, 1, 18, clock_mhz=107.0)
     yield iiwa(("id",), 4, 18, clock_mhz=125.0)
     yield iiwa(("fd",), 4, 18, clock_mhz=125.0)
     yield iiwa(("difd",), 4, 18, clock_mhz=130.0)

@@ -7,7 +7,7 @@ import numpy as np
 from rbdhw.model.fixed_solver import FixedSolver
 from rbdhw.model.solver_codec import Asked, goal_words, group_words, joined, plan_words, task_words
 from rbdhw.model.solver_session import SolverSession
-from rbdhw.options.build import BuildOptions
+from rbdhw.options.build import BuildOptions, CoreRequest
 from rbdhw.pipeline import plan_build
 from rbdhw.protocol import GOAL, PLAN, SOLVE
 from rbdhw.robot.urdf import load_urdf
@@ -15,6 +15,15 @@ from rbdhw.robots import path
 from tests.support.fixed_solvers import solver_problem
 from tests.support.packet_script import PacketScript, accelerator_of
 from tests.support.simulation import Simulation
+
+
+def cores(*requests):
+    """Return the options of a build with cores of these functions and intervals."""
+    return {"cores": tuple(CoreRequest(names, interval) for names, interval in requests), "ii": None}
+
+
+APART = cores((("step",), 2), (("dstep", "id"), 8))
+"""Derivatives have the longer interval, and more bits of a state."""
 
 
 def bundled(name):
@@ -81,6 +90,6 @@ class Script(PacketScript):
         return self.send(PLAN, same | {"row": np.array(chosen)})
 
 
-def problems(count):
-    model = planned(problems=2).accelerator
+def problems(count, **options):
+    model = planned(problems=2, **options).accelerator
     return [solver_problem(model, 3, seed) for seed in range(count)]

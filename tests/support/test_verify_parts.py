@@ -39,7 +39,7 @@ def run(tmp_path):
         process = subprocess.run(
             [*command, *arguments, "test_some.py"],
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             capture_output=True,
             text=True,
         )
@@ -59,7 +59,7 @@ def test_no_part():
         parse_part("4/3")
 
 
-@pytest.mark.parametrize("workers", [(), long(("-n", "2"))])
+@pytest.mark.parametrize("workers", [(), long(("-p", "xdist", "-n", "2"))])
 def test_a_run_continues_without_what_passed(run, tmp_path, workers):
     passed = tmp_path / "passed"
     assert run(*workers, "--passed", str(passed), "-k", "not 6").startswith("1 failed, 5 passed")

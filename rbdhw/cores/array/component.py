@@ -157,7 +157,7 @@ class ArrayComponent(CorePorts):
             sequencer=sequencer,
             primitive=self.primitive,
         )
-        m.submodules[f"operand_memory_{port.unit}_{port.index}"] = memory
+        m.submodules[f"operand_memory_{port.unit}_{port.operand}"] = memory
         sequencer.connect(m, memory)
         return memory
 

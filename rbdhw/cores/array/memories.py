@@ -75,7 +75,7 @@ def block_memories(
     blocks_of: set[Port] = set()
     left = most
     for port in deep:
-        blocks = held[port].blocks(array.ii, widths[port.index])
+        blocks = held[port].blocks(array.ii, widths[port.operand])
         if blocks <= left:
             blocks_of.add(port)
             left -= blocks

@@ -186,12 +186,11 @@ class Timing:
         return start + job.cycles - 1 + self.read + self.cycles[job.resource]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Port:
-    """The memory of operand ``index`` of a unit."""
+class Port(NamedTuple):
+    """The memory of an operand of a unit, by its index."""
 
     unit: int
-    index: int
+    operand: int
 
 
 class Output(NamedTuple):
@@ -262,7 +261,7 @@ class ArraySchedule:
             units=tuple(self.units[unit] for unit in number),
             steps=tuple(replace(step, unit=number[step.unit]) for step in self.steps),
             writes={
-                replace(port, unit=number[port.unit]): {slot: renumber(write) for slot, write in row.items()}
+                port._replace(unit=number[port.unit]): {slot: renumber(write) for slot, write in row.items()}
                 for port, row in self.writes.items()
                 if port.unit in number
             },
@@ -283,7 +282,7 @@ class ArraySchedule:
             if step.job.operand is not None:
                 yield step.start, step.job.operand
             for k, term in enumerate(step.job.terms):
-                yield step.start + k, term.factors[port.index]
+                yield step.start + k, term.factors[port.operand]
 
     def ports(self) -> Iterator[Port]:
         for unit, resource in enumerate(self.units):

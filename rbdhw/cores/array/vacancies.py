@@ -59,13 +59,13 @@ class Vacancies:
 
     def set_write(self, port: Port, write: Write, there: bool) -> None:
         """Note whether a memory takes a value in the slot of a cycle, and holds it."""
-        written, holding, slot = self._written[port.index], self._holding[port.index], write.cycle % self._ii
+        written, holding, slot = self._written[port.operand], self._holding[port.operand], write.cycle % self._ii
         written[slot] = _with(written[slot], port.unit, there)
         holding[write.value] = _with(holding[write.value], port.unit, there)
 
     def set_connected(self, port: Port, output: Output, there: bool) -> None:
         """Note whether a memory has inputs from an output of a unit, whatever their delay."""
-        connected, origin = self._connected[port.index], (output.unit, output.result)
+        connected, origin = self._connected[port.operand], (output.unit, output.result)
         connected[origin] = _with(connected[origin], port.unit, there)
 
     def _slots(self, start: int, cycles: int) -> Iterator[int]:

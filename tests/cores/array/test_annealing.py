@@ -57,7 +57,7 @@ def test_idle_units_are_removed():
         units=(right.units[0], ArrayResource.ACCUMULATOR, *right.units[1:]),
         steps=tuple(replace(step, unit=idle[step.unit]) for step in right.steps),
         writes={
-            replace(port, unit=idle[port.unit]): {
+            port._replace(unit=idle[port.unit]): {
                 slot: write._replace(output=write.output._replace(unit=idle[write.output.unit]))
                 for slot, write in row.items()
             }

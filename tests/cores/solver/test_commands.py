@@ -12,7 +12,10 @@ from tests.support.fixed_solvers import solver_problem, with_close_limits
 from tests.support.marks import long
 from tests.support.packet_script import accelerator_of
 from tests.support.simulation import Simulation
-from tests.support.solver_script import Script, planned, problems, simulation
+from tests.support.solver_script import APART, Script, planned, problems, simulation
+
+TWO = {"problems": 2, **APART}
+"""Two problems, and a core of steps beside that of derivatives."""
 
 
 @pytest.mark.verify
@@ -34,9 +37,9 @@ def test_a_loop_of_solutions_beside_other_tasks():
     script.check(simulation(), pause=0.2, back_pressure=0.3, seed=3)
 
 
-@pytest.mark.parametrize("count", [long(1), 2])
-def test_bad_input_is_answered_and_changes_nothing(count):
-    script, (problem,) = Script(planned(problems=count).accelerator), problems(1)
+@pytest.mark.parametrize("options", [long({"problems": 1}), TWO], ids=["one", "two"])
+def test_bad_input_is_answered_and_changes_nothing(options):
+    script, (problem,) = Script(planned(**options).accelerator), problems(1, **APART)
     goal = goal_words(script.solver, script.solver.goal(problem))
 
     def row(k, **words):
@@ -68,20 +71,26 @@ def test_bad_input_is_answered_and_changes_nothing(count):
     script.plan()
     for held, iterations in ((0, 1), (1, 0)):  # that solution has no gains, so the next one holds forces
         assert script.solve(problem, iterations, follow=0)[1]["solve.followed"][0] == held
-    script.check(simulation(problems=count))
+    script.check(simulation(**options))
 
 
 def test_a_group_of_two_problems():
-    script, (first, second) = Script(planned(problems=2).accelerator), problems(2)
+    """Others come between its answers, and one that fails leaves the other one alone."""
+    script, (first, second) = Script(planned(**TWO).accelerator), problems(2, **APART)
     script.goal(first)
     assert tuple(script.group((first, 0), (second, 0))[0]) == (0, MALFORMED)  # slot 1 has no goal
     script.goal(second, 1)
     two = (first, 1), (second, 1)
     assert tuple(script.group(*two, others={("iterations", 1): 4})[0]) == (0, MALFORMED)
-    status, answers = script.group((first, 1, 1), (second, 1), extended=True)
+    script.others(2, 1)
+    status, answers = script.group((first, 2, 1), (second, 1), extended=True)
     assert (tuple(status), tuple(answers["solve.followed"])) == ((0, 0), (1, 0))
+    word = next(word for word in script.solver.shape.step.inputs if word.name == "v[0]")
+    status, answers = script.group(*two, others={("v[0]", 0): word.highest + 1})
+    assert tuple(status) == (OUTSIDE, 0)
+    assert tuple(answers["solve.solved"]) == (Solved.NOT_FINITE, Solved.ITERATIONS)
     script.plans()
-    script.check(simulation(problems=2), pause=0.2, back_pressure=0.3, seed=3)
+    script.check(simulation(**TWO), pause=0.2, back_pressure=0.3, seed=3)
 
 
 @pytest.mark.verify

@@ -8,7 +8,6 @@ import pytest
 
 from rbdhw.solving import Solved
 from tests.support.fixed_solvers import fixed_solver, plan_of, solver_problem
-from tests.support.marks import long
 from tests.support.simulation import Simulation
 from tests.support.solved import Bench, SolverWithCore, compare, component
 
@@ -72,9 +71,10 @@ def test_each_problem_has_its_solution(build):
     run(build, steps)
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("build", "iterations", "orders"),
-    [((1, 24), (2, 2, 1), [(2, 0, 1)]), long((4, 40), (2, 2, 2), [(0, 1, 2), (2, 0, 1), (1, 2)])],
+    [((1, 24), (2, 2, 1), [(2, 0, 1)]), ((4, 40), (2, 2, 2), [(0, 1, 2), (2, 0, 1), (1, 2)])],
 )
 def test_problems_that_fail_leave_the_others_alone(build, iterations, orders):
     """The first has no policy, the second leaves its domain, and a sweep of the third is repeated."""

@@ -4,34 +4,24 @@ import pytest
 
 from rbdhw.errors import InputError
 from rbdhw.model.solver_words import _check_formats
-from rbdhw.options.build import CoreRequest
 from tests.support.fixed_solvers import solver_problem
-from tests.support.marks import long
 from tests.support.packet_script import accelerator_of
 from tests.support.simulation import Simulation
 from tests.support.solved import Bench, SolverWithCore, compare
-from tests.support.solver_script import Script, planned, problems
-
-
-def cores(*requests):
-    """Return the options of a build with cores of these functions and intervals."""
-    return {"cores": tuple(CoreRequest(names, interval) for names, interval in requests), "ii": None}
-
-
-APART = cores((("step",), 2), (("dstep", "id"), 8))
-"""Derivatives have the longer interval, and more bits of a state."""
+from tests.support.solver_script import APART, Script, cores, planned, problems
 
 ARRAY = {"core": "array", "ii": 32}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     "options",
     [
         APART,
-        long(ARRAY),
-        long(cores((("step", "id"), 8), (("dstep",), 4))),
-        long(APART | {"problems": 2}),
-        long(APART | {"blocks": 2, "width": 27}),
+        ARRAY,
+        cores((("step", "id"), 8), (("dstep",), 4)),
+        APART | {"problems": 2},
+        APART | {"blocks": 2, "width": 27},
     ],
 )
 def test_solutions_beside_other_tasks(options):
@@ -51,7 +41,7 @@ def test_solutions_beside_other_tasks(options):
 
 
 def test_derivatives_take_states_with_more_bits():
-    assert max(planned(**APART).solver.shape.finer.values()) > 0
+    assert max(planned(problems=2, **APART).solver.shape.finer.values()) > 0
 
 
 @pytest.mark.parametrize("options", [APART, ARRAY, cores((("step", "id"), 8), (("dstep",), 4)), {"ii": 32}])
@@ -88,6 +78,6 @@ def test_intervals_that_do_not_fit_are_refused():
 
 
 def test_derivatives_of_fewer_bits_are_refused():
-    shape = planned(**APART).solver.shape
+    shape = planned(problems=2, **APART).solver.shape
     with pytest.raises(InputError, match=r"cores: q\[0\] has 30 bits in step and 29 in dstep"):
         _check_formats(shape.dstep, shape.step)

@@ -13,7 +13,7 @@ from rbdhw.rtl.delay import after
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 
 IN_BLOCK_RAMS = {"rom_style": "block"}
-"""The attribute that keeps a table out of look-up tables, as estimates count it; synthesis may choose else."""
+"""The attribute that keeps a table out of look-up tables: estimates count it in block RAMs."""
 
 
 def pack(row: Sequence[int], widths: Sequence[int]) -> int:

@@ -59,7 +59,8 @@ class Vacancies:
 
     def set_write(self, port: Port, write: Write, there: bool) -> None:
         """Note whether a memory takes a value in the slot of a cycle, and holds it."""
-        written, holding, slot = self._written[port.operand], self._holding[port.operand], write.cycle % self._ii
+        written, holding = self._written[port.operand], self._holding[port.operand]
+        slot = write.cycle % self._ii
         written[slot] = _with(written[slot], port.unit, there)
         holding[write.value] = _with(holding[write.value], port.unit, there)
 

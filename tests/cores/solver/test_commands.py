@@ -1,5 +1,7 @@
 """Packets of a solver among tasks of other functions: the hardware answers as the model, bit for bit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -89,6 +91,11 @@ def test_a_group_of_two_problems():
     status, answers = script.group(*two, others={("v[0]", 0): word.highest + 1})
     assert tuple(status) == (OUTSIDE, 0)
     assert tuple(answers["solve.solved"]) == (Solved.NOT_FINITE, Solved.ITERATIONS)
+    goal = script.solver.goal(first)
+    steep = {each.name: np.full(3, each.format.highest) for each in script.solver.shape.slopes}
+    script.send(GOAL, goal_words(script.solver, replace(goal, rows=goal.rows | steep)))
+    status, answers = script.group(*two)
+    assert tuple(answers["solve.solved"]) == (Solved.INDEFINITE, Solved.ITERATIONS)
     script.plans()
     script.check(simulation(**TWO), pause=0.2, back_pressure=0.3, seed=3)
 

@@ -5,8 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from rbdhw.boards.yosys import FAMILIES, synthesize_target
+from rbdhw.estimate.fabric import FABRICS
 from rbdhw.fixed.trigonometry import TrigonometrySpec, sin_cos, trigonometry_spec
-from rbdhw.rtl.trigonometry import TrigonometryUnit
+from rbdhw.rtl.trigonometry import TrigonometryUnit, trigonometry_cells
 from rbdhw.rtl.verilog import to_verilog
 from rbdhw.target import TARGETS
 from tests.support.marks import long
@@ -77,3 +79,15 @@ def test_it_takes_the_blocks_of_its_multipliers(width, name):
     spec = trigonometry_spec(width)
     verilog = to_verilog(TrigonometryUnit(spec, latency_of(spec, 2), 2, device.primitive))
     assert count(verilog, rf"\b{device.primitive.name} #") == sum(map(device.blocks, spec.multipliers))
+    assert verilog.count('(* rom_style = "block" *)') == len(spec.tables)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(("width", "name"), [(8, "xcvu9p"), (26, "xcvu9p"), (26, "ecp5-85")])
+def test_its_tables_are_in_the_estimated_block_rams(tmp_path, width, name):
+    """At 26 bits Yosys would take look-up tables for the VU9P, as they weigh a little less there."""
+    spec, family = trigonometry_spec(width), TARGETS[name].family
+    source = tmp_path / "top.v"
+    source.write_text(to_verilog(TrigonometryUnit(spec, latency_of(spec)), "top"))
+    counted = synthesize_target((source,), "top", FAMILIES[family], tmp_path)
+    assert counted.block_rams == trigonometry_cells(spec, FABRICS[family]).block_rams > 0

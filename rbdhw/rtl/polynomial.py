@@ -12,8 +12,8 @@ from rbdhw.fixed.polynomial import coefficient_width
 from rbdhw.rtl.delay import after
 from rbdhw.rtl.multiplier import addend_delay, multiply_add
 
-IN_BLOCK_RAMS = {"rom_style": "block"}
-"""The attribute that keeps a table out of look-up tables: estimates count it in block RAMs."""
+BLOCK_BITS = 8192
+"""The bits from which on a table is kept out of look-up tables: half of the smallest block RAM."""
 
 
 def pack(row: Sequence[int], widths: Sequence[int]) -> int:
@@ -29,8 +29,10 @@ def coefficients(m: Module, name: str, columns: Sequence[Any], segment: Any) -> 
     """Return the coefficients of a segment by power, one cycle later, from a table of these columns."""
     widths = [coefficient_width(column) for column in columns]
     words = [pack([int(c) for c in row], widths) for row in zip(*columns, strict=True)]
-    shape = unsigned(sum(widths))
-    m.submodules[name] = memory = Memory(shape=shape, depth=len(words), init=words, attrs=IN_BLOCK_RAMS)
+    attributes = {"rom_style": "block"} if sum(widths) * len(words) >= BLOCK_BITS else {}
+    m.submodules[name] = memory = Memory(
+        shape=unsigned(sum(widths)), depth=len(words), init=words, attrs=attributes
+    )
     port = memory.read_port(domain="sync")
     m.d.comb += port.addr.eq(segment)
     ends = [sum(widths[: k + 1]) for k in range(len(widths))]

@@ -79,11 +79,18 @@ def test_it_takes_the_blocks_of_its_multipliers(width, name):
     spec = trigonometry_spec(width)
     verilog = to_verilog(TrigonometryUnit(spec, latency_of(spec, 2), 2, device.primitive))
     assert count(verilog, rf"\b{device.primitive.name} #") == sum(map(device.blocks, spec.multipliers))
-    assert verilog.count('(* rom_style = "block" *)') == len(spec.tables)
+
+
+@pytest.mark.parametrize(("width", "blocks"), [(12, 0), (16, 2), (26, 2)])
+def test_large_tables_ask_for_block_rams(width, blocks):
+    spec = trigonometry_spec(width)
+    verilog = to_verilog(TrigonometryUnit(spec, latency_of(spec)))
+    assert verilog.count('(* rom_style = "block" *)') == blocks
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(("width", "name"), [(8, "xcvu9p"), (26, "xcvu9p"), (26, "ecp5-85")])
+@pytest.mark.parametrize("name", ["xcvu9p", "ecp5-85"])
+@pytest.mark.parametrize("width", [16, 26])
 def test_its_tables_are_in_the_estimated_block_rams(tmp_path, width, name):
     """At 26 bits Yosys would take look-up tables for the VU9P, as they weigh a little less there."""
     spec, family = trigonometry_spec(width), TARGETS[name].family
